@@ -47,7 +47,7 @@ ChainBlocks::ChainBlocks(const Dims& output, std::span<const Dims> inputs, std::
 }
 
 void ChainBlocks::merge(const Dims& output, const std::vector<Axes>& strides) {
-  // One for the row and one for the rows always exist.
+  // There are always at least two axes: one along a row, one across rows.
   std::size_t rank = 2;
   dims_[0] = dims_[1] = 1;
   strides_.resize(strides.size());

@@ -29,7 +29,7 @@ const std::vector<BlockCase> kCases = {
     {{2, 2, 2, 2, 2, 2, 2, 2}, {2, 1, 2, 1, 2, 1, 2, 1}},
 };
 
-/// The element of the input that element `at` of the output is computed with.
+/// Returns the index of the input's element from which element `at` of the output is computed.
 std::int64_t source_of(const BlockCase& c, std::int64_t at) {
   std::int64_t source = 0, stride = 1;
   if (c.input.elements() == 1) return 0;

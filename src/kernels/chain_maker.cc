@@ -1,4 +1,4 @@
-// Makes the kernel of a chain: which step lies where, and what runs it.
+// Makes the kernel of a chain: assigns a slot or an output to each step, and chooses what runs it.
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -21,7 +21,7 @@ tl::unexpected<Error> chain_error(ErrorCode code, std::string message) {
   return tl::unexpected(Error{Stage::kCompile, code, {}, std::move(message)});
 }
 
-/// One element does, whatever its rank: bounds of Clip.
+/// Returns whether `dims` broadcasts to `to`. One element does, of any rank: bounds of Clip.
 bool goes_into(const Dims& dims, const Dims& to) {
   if (dims.elements() == 1) return true;
   const int missing = to.rank() - dims.rank();
@@ -68,7 +68,7 @@ class ChainMaker {
            kernel_->blocks_.input(operand.index) == BlockInput::kSingle;
   }
 
-  /// An operand in a block of n elements.
+  /// Describes an operand as a tensor of a block of n elements.
   TensorDesc describe(const ChainOperand& operand, std::int64_t n) const {
     TensorDesc desc;
     if (operand.kind == OperandKind::kNone) return desc;
@@ -140,7 +140,7 @@ class ChainMaker {
     return slot;
   }
 
-  /// Gives back the slots of operands that no step behind `s` reads.
+  /// Frees the slots of operands that no step after `s` reads.
   void free_operands(std::size_t s) {
     for (const ChainOperand& operand : program_.steps[s].operands) {
       if (operand.kind != OperandKind::kStep || last_use_[operand.index] != s) continue;
@@ -149,7 +149,8 @@ class ChainMaker {
     }
   }
 
-  /// True where `s` may write over any of its operands: each is as large as the result.
+  /// Returns whether step `s` may overwrite any of its operands: each has the result's element
+  /// size.
   bool overwrites(std::size_t s) const {
     const ChainStep& step = program_.steps[s];
     const auto fits = [&](const ChainOperand& operand) {
@@ -175,7 +176,7 @@ class ChainMaker {
     for (std::size_t o = 0; o < program_.results.size(); ++o) {
       const std::size_t s = program_.results[o];
       if (!request_.outputs[o].present) continue;
-      // Output 0 may lie where an input does, which steps read up to the last.
+      // Output 0 may share the memory of an input that later steps read.
       if (o == 0 && (s + 1 < count || !overwrites(s))) {
         kernel_->late_ = s;
         last_use_[s] = count;

@@ -11,7 +11,7 @@ std::size_t chain_bytes(std::int64_t elements, std::int64_t size) {
   return static_cast<std::size_t>(elements * size);
 }
 
-/// The row once, then what is there already, twice as much each time.
+/// Repeats a row: copies it once, then doubles the filled part until `whole` bytes are filled.
 void repeat_row(const std::byte* from, std::size_t row, std::size_t whole, std::byte* to) {
   std::memcpy(to, from, row);
   for (std::size_t done = row; done < whole; done *= 2)

@@ -33,7 +33,8 @@ bool takes(const KernelRequest& request, int most_rank) {
   return x.elements() > 0 && w.elements() > 0 && request.outputs[0].elements() > 0;
 }
 
-/// Kernels compute offsets without checks, and expect outputs that see more than padding.
+/// Returns whether offsets cannot overflow, and no window lies in the padding wholly: kernels rely
+/// on both without checks.
 bool within_limits(const ConvolutionShape& shape) {
   if (shape.groups < 1 || shape.in_channels % shape.groups != 0) return false;
   if (shape.in_channels > kMaxSize || shape.out_channels > kMaxSize) return false;
@@ -61,7 +62,8 @@ bool within_limits(const ConvolutionShape& shape) {
   return x < kMaxElements && y < kMaxElements;
 }
 
-/// Padding before the first row, from the attributes; `total` is all padding that the outputs need.
+/// Returns the padding before the first row, from the attributes; `total` is the padding at both
+/// ends that the outputs need.
 std::int64_t begin_padding(const Attributes& attributes, std::size_t axis, std::int64_t total) {
   const std::string mode = attributes.get_string("auto_pad", "NOTSET");
   if (mode == "SAME_UPPER") return std::max<std::int64_t>(total, 0) / 2;
@@ -100,7 +102,7 @@ TileRange ConvolutionShape::rows_read(TileRange rows) const {
 
 namespace {
 
-/// Axis `i` of the image and of the attributes, of `spatial` axes.
+/// Reads the sizes of spatial axis `i` from shapes and attributes.
 ConvolutionAxis axis_of(const KernelRequest& request, int i, bool nhwc) {
   const Attributes& attributes = request.node.attributes;
   const auto at_axis = static_cast<std::size_t>(i);

@@ -44,7 +44,7 @@ std::int64_t tile_count(std::int64_t units, std::int64_t per_tile) {
 
 TileRange tile_range(std::int64_t units, std::int64_t tiles, std::int64_t tile,
                      std::int64_t granule) {
-  // units * tile could leave 63 bits: spread the quotient and the remainder apart.
+  // units * tile could overflow, so the quotient and the remainder are spread separately.
   const auto boundary = [&](std::int64_t t) {
     if (t >= tiles) return units;
     const std::int64_t at = units / tiles * t + units % tiles * t / tiles;

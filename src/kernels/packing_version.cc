@@ -5,13 +5,13 @@
 #include "kernels/cpu/targets.h"
 #include "kernels/packing_stamp.h"
 
-// Highway after the choice of targets.
+// Include Highway after the choice of targets.
 #include <hwy/targets.h>
 
 namespace parallax {
 std::string packing_machine() {
-  // The least bit is the best target. A CPU may have a better one than kernels are compiled for.
-  // Where they are compiled for one alone, as on Arm, that is taken, whatever Highway says.
+  // The lowest bit is the best target. The CPU may support a better one than kernels are compiled
+  // for. If they are compiled for a single target, as on Arm, it is used whatever Highway detects.
   auto targets = hwy::SupportedTargets() & HWY_TARGETS;
   if (targets == 0) targets = HWY_STATIC_TARGET;
   return hwy::TargetName(targets & ~(targets - 1));

@@ -33,10 +33,10 @@ std::string describe(std::span<const TensorDesc> tensors) {
   return text;
 }
 
-/// Refuses inputs whose sizes do not go together, or do not give the outputs' sizes: symbols that a
-/// model keeps apart may turn out unequal only now, and kernels rely on shapes that agree. Where an
-/// input that decides the shape is computed while running, the executor has just inferred the
-/// shapes.
+/// Rejects inputs whose shapes do not fit each other or do not lead to the outputs' shapes:
+/// distinct symbols of a model may turn out unequal only now, and kernels rely on consistent
+/// shapes. If an input that decides the shape is computed while running, the executor has just
+/// inferred the shapes.
 Status check_shapes(const KernelRequest& request) {
   std::vector<RuntimeInput> inputs;
   for (std::size_t i = 0; i < request.inputs.size(); ++i) {
@@ -78,7 +78,7 @@ Result<MadeKernel> make_kernel(const KernelRequest& request, bool reference_only
 
 namespace {
 
-/// The first row that takes the request; a null kernel where none does.
+/// Makes the kernel of the first row that accepts the request; a null kernel if none does.
 Result<MadeKernel> make_of_rows(const KernelRequest& request, bool reference_only) {
   for (const KernelRow& row : kernel_rows()) {
     if (row.op != request.node.op) continue;

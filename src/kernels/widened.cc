@@ -13,10 +13,10 @@
 namespace parallax {
 namespace {
 
-/// Elements of one tile of an elementwise operator: what it reads and writes stays in caches. A
-/// multiple of 8, so that no two tiles write one byte.
+/// Elements of one tile of an elementwise operator, few enough to stay in caches. A multiple of 8,
+/// so that no two tiles write the same byte.
 constexpr std::int64_t kChunk = 8192;
-/// Outputs of operators that size them while running.
+/// Limit of the outputs of operators that size them while running.
 constexpr std::size_t kMostDynamic = 8;
 
 /// Kernels of unsigned integers alone have one wide type.
@@ -62,8 +62,8 @@ void narrow(const Port& port, std::int64_t first, std::int64_t count, const std:
   });
 }
 
-/// Gives the inner kernel scratch for outputs that are narrowed, which have room for as many
-/// elements as their ports say, and keeps where those go.
+/// Allocates the outputs of the outer kernel, and hands the inner kernel scratch for those that are
+/// narrowed afterwards, with room for as many elements as their ports state.
 class WideOutputs final : public DynamicOutputs {
  public:
   WideOutputs(DynamicOutputs* outer, std::span<const Port> ports, std::byte* scratch)
@@ -112,7 +112,7 @@ struct Part {
 
 class WidenedKernel final : public Kernel {
  public:
-  /// `parts`: one, or those of whole tiles and of the last one.
+  /// `parts` has one element, or two: for whole tiles, and for the last tile.
   WidenedKernel(std::vector<Part> parts, std::int64_t tiles)
       : parts_(std::move(parts)), tiles_(tiles) {}
 
@@ -186,7 +186,8 @@ bool is_native(const TensorDesc& tensor) {
   return !tensor.present || contains(kNativeTypes, tensor.dtype);
 }
 
-/// True where each element of the outputs comes from those at its place, and single elements.
+/// Returns whether each output element depends only on the inputs' elements at its own position and
+/// on inputs of one element.
 bool cuts_into_tiles(const KernelRequest& request) {
   if (!op_def(request.node.op).elementwise) return false;
   const Dims& dims = request.outputs[0].dims;
@@ -197,7 +198,7 @@ bool cuts_into_tiles(const KernelRequest& request) {
          std::ranges::all_of(request.outputs, fits);
 }
 
-/// The request of `count` elements in native types; count < 0: of all.
+/// The request in native types, for `count` elements; count < 0: for all.
 struct WideRequest {
   std::vector<TensorDesc> inputs, outputs;
 
@@ -215,7 +216,8 @@ struct WideRequest {
   }
 };
 
-/// Places behind each other what a part needs in scratch. Nothing where 63 bits do not suffice.
+/// Assigns offsets in scratch, one behind the other. bytes() is nullopt if the size exceeds 63
+/// bits.
 class Scratch {
  public:
   std::int64_t take(std::optional<std::int64_t> bytes) {
@@ -245,8 +247,8 @@ std::vector<Port> ports_of(std::span<const TensorDesc> narrow, std::span<const T
   return ports;
 }
 
-/// The part for `count` elements of a request, or all of it; without a kernel where `make` has
-/// none.
+/// Makes the part for `count` elements of a request, or for all of it if count < 0. It has no
+/// kernel if `make` returns none.
 Result<Part> make_part(const KernelRequest& request, std::int64_t count, bool keep_sign,
                        const MakeOfRows& make, MadeKernel& made) {
   const WideRequest wide(request, count, keep_sign);

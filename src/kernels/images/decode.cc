@@ -1,4 +1,4 @@
-// ImageDecoder. Decoding is a file's matter, not arithmetic: there is one kernel.
+// ImageDecoder. One kernel serves all libraries: decoding is parsing, not arithmetic.
 #include <fmt/core.h>
 
 #include "kernels/images/image_file.h"
@@ -30,7 +30,7 @@ KernelResult reference_image_decoder(const KernelRequest& request) {
                            fmt::format("{} files are not covered", known->name));
         }
         const auto size = known == nullptr ? std::nullopt : known->size(file);
-        // A damaged file shows only when all of it has been read.
+        // Damage may show only at the end of a file, so a first pass decodes without writing.
         PixelWriter nowhere(format, 0, nullptr);
         if (size && known->decode(file, *size, nowhere)) {
           PX_ASSIGN(std::byte* const to,

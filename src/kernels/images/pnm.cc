@@ -5,7 +5,7 @@
 namespace parallax {
 namespace {
 
-/// Numbers and samples of the file, in order.
+/// Reads numbers and samples of the file in order.
 class PnmReader {
  public:
   explicit PnmReader(const FileBytes& file) : file_(file) {
@@ -23,7 +23,7 @@ class PnmReader {
   bool good() const { return good_; }
   const ImageSize& size() const { return size_; }
   bool coloured() const { return kind_ == 3 || kind_ == 6; }
-  /// The next sample as a byte; good() is false where there is none.
+  /// Returns the next sample as a byte. If there is none, good() becomes false.
   std::uint8_t sample(std::int64_t x) {
     std::int64_t value = 0;
     if (kind_ == 1) {

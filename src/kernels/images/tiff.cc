@@ -62,7 +62,7 @@ class TiffReader {
     }
   };
 
-  /// Without elements where the directory has none such.
+  /// Returns the field with this tag; a field without elements if the directory lacks it.
   Field find(Tag tag) const {
     const std::int64_t entries = file_.number(directory_, 2, big_);
     for (std::int64_t i = 0; i < entries; ++i) {

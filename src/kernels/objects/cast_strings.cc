@@ -1,5 +1,5 @@
-// Cast from and to strings. Numbers are written as short as reads back to the same; infinities and
-// NaN are "INF", "-INF" and "NaN", in letters of either case where they are read.
+// Cast from and to strings. Floats are written as the shortest text that reads back to the same
+// value; infinities and NaN are "INF", "-INF" and "NaN", which are read in upper or lower case.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace parallax {
 namespace {
 
-/// Types with a C++ type that computes.
+/// Types with an arithmetic C++ type.
 constexpr DTypeSet kPlainTypes = dtypes_where([](const DTypeInfo& type) {
   return (type.kind == DTypeClass::kFloat && type.bits >= 32) ||
          ((type.kind == DTypeClass::kSigned || type.kind == DTypeClass::kUnsigned ||
@@ -41,7 +41,7 @@ bool equals_ignoring_case(std::string_view text, std::string_view upper) {
       text, upper, [](char a, char b) { return std::toupper(static_cast<unsigned char>(a)) == b; });
 }
 
-/// The number that the whole of `text` is.
+/// Returns the number in `text`, white space around it ignored; nullopt if there is other text.
 std::optional<double> number_of(std::string_view text) {
   const auto is_space = [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; };
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
@@ -62,7 +62,8 @@ std::optional<double> number_of(std::string_view text) {
   return value;
 }
 
-/// An integer as it stands, else what the number is without its fraction, within the type's range.
+/// Returns the number in `text` as T. Integers are parsed exactly; other numbers lose their
+/// fraction. Returns nullopt if the text is no number or T cannot hold it.
 template <class T>
 std::optional<T> element_of(const std::string& text) {
   if constexpr (std::is_integral_v<T> && !std::is_same_v<T, bool>) {
@@ -77,7 +78,7 @@ std::optional<T> element_of(const std::string& text) {
   } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(*number);
   } else {
-    // Powers of two, so exact.
+    // Powers of two, which double represents exactly.
     const double low = static_cast<double>(std::numeric_limits<T>::min());
     const double end = std::ldexp(1.0, std::numeric_limits<T>::digits);
     const double whole = std::trunc(*number);

@@ -48,7 +48,8 @@ std::span<const std::int64_t> integers_in(const Object& tensor) {
           static_cast<std::size_t>(tensor.dims().elements())};
 }
 
-/// For each key of the map its place in the vocabulary. Errors: kInvalidInput where it has none.
+/// Returns for each key of the map its index in the vocabulary. Errors: kInvalidInput for a key
+/// that the vocabulary lacks.
 template <class Key>
 Result<std::vector<std::int64_t>> look_up(const ObjectCall& call, std::span<const Key> keys,
                                           std::span<const Key> vocabulary) {
@@ -64,7 +65,7 @@ Result<std::vector<std::int64_t>> look_up(const ObjectCall& call, std::span<cons
   return found;
 }
 
-/// A tensor [1, length] with `values[i]` at position `at[i]`.
+/// Returns a tensor [1, length] with `values[i]` at position `at[i]`, zeros elsewhere.
 Result<Object> spread(const ObjectCall& call, const Object& values,
                       std::span<const std::int64_t> at, std::int64_t length) {
   const Dims dims{1, length};

@@ -1,6 +1,6 @@
-// Operators that move strings or compare them run their kernel for numbers: each string stands as
+// Operators that move or compare strings run their kernel for numbers: each string is replaced by
 // its rank among all strings of the inputs, the empty one first, so that equal strings have equal
-// numbers and order is kept.
+// numbers and their order is preserved.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace parallax {
 namespace {
 
-/// All strings of the inputs, each once, in order.
+/// Returns all distinct strings of the inputs, sorted.
 std::vector<std::string_view> ranked(const ObjectCall& call) {
   std::vector<std::string_view> all = {""};
   for (const auto& input : call.inputs)
@@ -26,7 +26,7 @@ std::vector<std::string_view> ranked(const ObjectCall& call) {
   return all;
 }
 
-/// Results whose size the kernel tells, as tensors of their own.
+/// Allocator of outputs whose size only the kernel knows, each a tensor of its own.
 class MovedOutputs final : public DynamicOutputs {
  public:
   MovedOutputs(const ObjectCall& call, std::vector<TensorDesc>& descs, std::vector<Tensor>& tensors)

@@ -1,5 +1,5 @@
-// TfIdfVectorizer. Words, numbers or strings, become small integers first; the n-grams of the pool
-// are a tree of these, in which every start of the input is followed as far as it goes.
+// TfIdfVectorizer. Words (numbers or strings) are mapped to small integers first. The n-grams of
+// the pool form a tree of these, in which a match is followed from every position of the input.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ tl::unexpected<Error> bad_pool(const ObjectCall& call, std::string message) {
   return tl::unexpected(object_error(call, ErrorCode::kInvalidModel, std::move(message)));
 }
 
-/// Numbers of words, in the order in which they are asked for.
+/// Assigns numbers to words, in the order in which they are added.
 template <class Word>
 class Vocabulary {
  public:
@@ -34,7 +34,7 @@ class Vocabulary {
   std::map<Word, std::int64_t> words_;
 };
 
-/// The pool and the input in numbers; -1 for words that the pool lacks.
+/// The pool and the input as numbers; -1 for words that the pool lacks.
 struct Words {
   std::vector<std::int64_t> pool, input;
 };
@@ -60,12 +60,12 @@ Result<Words> words_of(const ObjectCall& call) {
 /// A tree of n-grams: an edge for each word from each beginning.
 class NGrams {
  public:
-  /// The node behind `word`, -1 where there is none.
+  /// Returns the child that `word` leads to, -1 if there is none.
   std::int64_t next(std::int64_t node, std::int64_t word) const {
     const auto found = edges_.find({node, word});
     return found == edges_.end() ? -1 : found->second;
   }
-  /// Which n-gram ends there, -1: none.
+  /// Index of the n-gram that ends at this node; -1: none does.
   std::int64_t ends(std::int64_t node) const { return ends_[static_cast<std::size_t>(node)]; }
 
   void add(std::span<const std::int64_t> words, std::int64_t number) {

@@ -26,7 +26,8 @@ char32_t changed(char32_t letter, bool upper) {
   return static_cast<char32_t>(upper ? towupper_l(wide, unicode()) : towlower_l(wide, unicode()));
 }
 
-/// The code point at `at`, which moves behind it; nothing, and nothing moves, where there is none.
+/// Returns the code point at `at` and advances `at` behind it. If there is no valid one, returns
+/// nullopt and leaves `at` as it is.
 std::optional<char32_t> next_letter(std::string_view text, std::size_t& at) {
   const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
   const unsigned char first = byte(0);
@@ -67,7 +68,7 @@ void append_letter(std::string& text, char32_t letter) {
   }
 }
 
-/// Bytes that are no UTF-8 stay.
+/// Bytes that are not valid UTF-8 are copied unchanged.
 std::string in_case(std::string_view text, bool upper) {
   std::string result;
   result.reserve(text.size());

@@ -70,7 +70,7 @@ Result<Object> counted(const ObjectCall& call, Tensor tensor) {
 Result<Tensor> take_tensor(const ObjectCall& call, DType dtype, const Dims& dims) {
   const auto bytes = bytes_of(dtype, dims);
   if (!bytes) return too_large(call);
-  // Asks whether there is room; what is made in the end is counted for as long as it lives.
+  // Checks that the budget has room. The object made of the tensor holds the lasting charge.
   PX_ASSIGN(const auto room, call.memory.take(*bytes));
   auto tensor = Tensor::allocate(dtype, dims);
   if (!tensor)

@@ -28,7 +28,7 @@ std::vector<Object> elements_of(const ObjectCall& call) {
   return {list.begin(), list.end()};
 }
 
-/// Input `i` as a position among `count`, `count` itself where it is left out.
+/// Returns input `i` as a position among `count`; `count` if the input is left out.
 Result<std::size_t> position(const ObjectCall& call, std::size_t i, std::size_t count,
                              bool behind_last) {
   const auto n = static_cast<std::int64_t>(count);
@@ -126,7 +126,7 @@ Status has_element(const ObjectCall& call) {
 
 namespace {
 
-/// How long the parts of an axis are.
+/// Returns the lengths of the parts of an axis.
 Result<std::vector<std::int64_t>> part_lengths(const ObjectCall& call, std::int64_t whole) {
   const Object* const split = call.input(1);
   std::vector<std::int64_t> lengths;

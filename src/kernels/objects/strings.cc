@@ -18,7 +18,7 @@ namespace {
 /// matches.
 constexpr std::int64_t kPatternBytes = std::int64_t{8} << 20;
 
-/// Steps of elements, 0 along axes that are repeated.
+/// Returns the strides of `dims` within `all`, in elements; 0 along axes that are repeated.
 std::vector<std::int64_t> steps_within(const Dims& dims, const Dims& all) {
   std::vector<std::int64_t> steps(static_cast<std::size_t>(all.rank()), 0);
   std::int64_t step = 1;
@@ -32,7 +32,7 @@ std::vector<std::int64_t> steps_within(const Dims& dims, const Dims& all) {
 
 bool is_blank(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
-/// Parts between runs of white space, of which none is empty.
+/// Splits at runs of white space; no part is empty.
 std::vector<std::string_view> split_at_blanks(std::string_view text, std::int64_t most) {
   std::vector<std::string_view> parts;
   const auto skip = [&] {

@@ -9,8 +9,9 @@
 namespace parallax {
 namespace {
 
-/// A kernel that calls row(args, offsets, step_a, step_b, n) for each run of pairs: offsets of the
-/// result and of both inputs, and what these go on by. False: a number is divided by 0.
+/// Makes a kernel that calls row(args, offsets, step_a, step_b, n) for each run of n pairs, with
+/// the offsets of the result and both inputs, and the inputs' strides. `row` returns false for a
+/// division by 0.
 template <class Row>
 KernelResult pair_rows(const KernelRequest& request, Row row) {
   const Dims& dims = request.outputs[0].dims;
@@ -31,7 +32,7 @@ KernelResult pair_rows(const KernelRequest& request, Row row) {
       });
 }
 
-/// A kernel that writes f(a, b) for each pair of elements. Where kNoZero, b = 0 is an error.
+/// Makes a kernel that writes f(a, b) for each pair of elements. With kNoZero, b = 0 is an error.
 template <class A, class B, class R, bool kNoZero = false, class F>
 KernelResult map_pairs(const KernelRequest& request, F f) {
   return pair_rows(request, [=](const KernelArgs& args, const auto& offsets, std::int64_t step_a,
@@ -69,7 +70,7 @@ KernelResult compare_types(const KernelRequest& request, F f) {
   });
 }
 
-/// Towards zero; the smallest integer over -1 wraps.
+/// Rounds towards zero; the smallest integer divided by -1 wraps.
 template <class T>
 T quotient_of(T a, T b) {
   if constexpr (std::is_signed_v<T>) {
@@ -189,7 +190,7 @@ KernelResult mixed_power(const KernelRequest& request) {
   });
 }
 
-/// The larger (smaller) one; NaN where either is.
+/// Returns the larger (smaller) number; NaN if either is NaN.
 template <class T>
 T larger_of(T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {

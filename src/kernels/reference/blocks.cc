@@ -75,7 +75,7 @@ Result<Blocks> blocks_of(const ColumnShape& shape, const std::byte* sizes) {
   return blocks;
 }
 
-/// The pixel that element `row` of the block at place `column` is, -1 for one in the padding.
+/// Returns the pixel of element `row` of the block at place `column`; -1 if it is in the padding.
 std::int64_t pixel_of(const ColumnShape& shape, const Blocks& blocks, std::int64_t row,
                       std::int64_t column) {
   std::int64_t pixel = 0, stride = 1;

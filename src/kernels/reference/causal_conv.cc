@@ -9,7 +9,7 @@ struct CausalShape {
   bool silu = false;
 };
 
-/// A channel: `state` of taps - 1 elements stands before `x`; null: zeros.
+/// Filters one channel. `state`, the taps - 1 elements before `x`, may be null for zeros.
 template <class T>
 struct CausalRow {
   const CausalShape& s;

@@ -16,14 +16,14 @@ struct ConvShape {
   std::int64_t group_channels = 0, group_filters = 0;
 
   int last() const { return x.spatial.rank() - 1; }
-  /// Output positions but for those along a row.
+  /// Output positions of all spatial axes but the last.
   std::int64_t outer_positions() const { return count_of(y.spatial, 0, last()); }
   std::int64_t outer_taps() const { return count_of(kernel, 0, last()); }
   std::int64_t row() const { return y.spatial[last()]; }
 };
 
-/// Offset in x of the image row that outer tap `tap` sees from outer position `o`; -1 where it
-/// lies in the padding.
+/// Returns the offset in x of the image row that outer tap `tap` reads for outer position `o`; -1
+/// if it lies in the padding.
 std::int64_t row_offset(const ConvShape& shape, const Dims& o, std::int64_t tap) {
   const Dims k = outer_index(shape.kernel, tap);
   std::int64_t offset = 0;

@@ -25,8 +25,8 @@ struct ConvTransposeShape {
   std::int64_t row() const { return y.spatial[last()]; }
 };
 
-/// Offset in x of the image row that outer tap `tap` spreads to outer position `o` of the result;
-/// nothing where there is none.
+/// Returns the offset in x of the image row that outer tap `tap` adds to outer position `o` of the
+/// result; nullopt if there is no such row.
 std::optional<std::int64_t> spread_row(const ConvTransposeShape& shape, const Dims& o,
                                        std::int64_t tap) {
   const Dims k = outer_index(shape.kernel, tap);
@@ -41,7 +41,7 @@ std::optional<std::int64_t> spread_row(const ConvTransposeShape& shape, const Di
   return offset;
 }
 
-/// Adds what one channel gives: `x` is its plane, `w` the taps of its filter.
+/// Adds the contribution of one channel: `x` is its plane, `w` the taps of its filter.
 template <class T>
 void spread_channel(const ConvTransposeShape& shape, const Dims& o, const T* x, const T* w,
                     double* sums) {

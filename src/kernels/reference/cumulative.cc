@@ -30,7 +30,7 @@ void hardmax_of(const T* x, std::int64_t count, std::int64_t step, T* y) {
   for (std::int64_t i = 0; i < count; ++i) y[i * step] = T{i == best ? 1.0F : 0.0F};
 }
 
-/// How a running sum or product goes along its line.
+/// Direction and kind of a running sum or product along its line.
 struct Running {
   bool product = false, exclusive = false, reverse = false;
 };
@@ -71,8 +71,8 @@ KernelResult reference_log_softmax(const KernelRequest& request) {
   });
 }
 
-/// One tile where the axis is computed while running, which looks at it even where there are no
-/// elements.
+/// If the axis is known only while running, there is one tile, which checks it even for empty
+/// tensors.
 KernelResult reference_cumulative(const KernelRequest& request) {
   const Dims dims = request.inputs[0].dims;
   const TensorDesc axis = request.inputs[1];

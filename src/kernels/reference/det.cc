@@ -4,7 +4,7 @@
 namespace parallax {
 namespace {
 
-/// `a` [m, m] is lost.
+/// Overwrites `a` [m, m].
 double determinant(double* a, std::int64_t m) {
   double result = 1;
   for (std::int64_t k = 0; k < m; ++k) {
@@ -28,7 +28,7 @@ double determinant(double* a, std::int64_t m) {
 
 }  // namespace
 
-/// One tile for each matrix; that of no rows has the determinant 1.
+/// One tile per matrix; a matrix without rows has the determinant 1.
 KernelResult reference_det(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
   const std::int64_t m = dims[dims.rank() - 1];

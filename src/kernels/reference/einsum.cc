@@ -9,8 +9,8 @@
 namespace parallax {
 namespace {
 
-/// An axis of the space that a sum goes through, and how far each input is from one place along it
-/// to the next: 0 where the input repeats.
+/// An axis of the space of output elements or summed products, and the stride of each input along
+/// it: 0 if the input does not depend on it.
 struct EinsumAxis {
   std::int64_t size = 1;
   std::vector<std::int64_t> strides;

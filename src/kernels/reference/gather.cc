@@ -7,7 +7,8 @@
 namespace parallax {
 namespace {
 
-/// The element offset that `depth` indices at `indices` choose along axes [first, first + depth).
+/// Returns the element offset that `depth` indices at `indices` select along axes [first,
+/// first + depth). Errors: kOutOfRange.
 Result<std::int64_t> indexed_offset(const std::byte* indices, std::int64_t at, std::int64_t depth,
                                     int first, const Dims& dims, const Strides& strides) {
   std::int64_t offset = 0;
@@ -78,7 +79,7 @@ KernelResult reference_gather_nd(const KernelRequest& request) {
       });
 }
 
-/// Updates are applied in their order: the last of several for one place wins.
+/// Updates are applied in order: the last of several for one element wins.
 KernelResult reference_scatter_nd(const KernelRequest& request) {
   return make_for<kAllTypes>(request.inputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;

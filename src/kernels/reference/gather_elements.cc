@@ -8,7 +8,7 @@
 namespace parallax {
 namespace {
 
-/// Rows of indices along the last axis, and where they point to in the data.
+/// Rows of indices along the last axis, and the elements of the data to which they point.
 struct IndexRows {
   Dims data, indices;
   Strides strides{};  ///< strides of `data`
@@ -55,7 +55,7 @@ IndexRows index_rows(const KernelRequest& request) {
           positive_axis(request.node.attributes.get_int("axis", 0), data.rank())};
 }
 
-/// Checks that indices reach no further than the data but for the axis.
+/// Checks that the indices' dimensions do not exceed the data's, except along the axis.
 Status check_reach(const IndexRows& rows) {
   bool good = rows.data.rank() == rows.indices.rank();
   for (int d = 0; good && d < rows.data.rank(); ++d)
@@ -63,7 +63,7 @@ Status check_reach(const IndexRows& rows) {
   return good ? Status() : make_error(ErrorCode::kInvalidInput, "more indices than elements");
 }
 
-/// How TensorScatter goes through its tensors: slabs of `length` rows.
+/// Sizes of a TensorScatter, which copies slabs of `length` rows.
 struct CacheShape {
   std::int64_t slabs = 0, per_sample = 0, length = 0, update = 0, row = 0;
   bool circular = false;
@@ -82,7 +82,7 @@ CacheShape cache_shape(const KernelRequest& request) {
   return shape;
 }
 
-/// The row of the cache that the first row of an update becomes.
+/// Returns the row of the cache that the first row of an update replaces.
 Result<std::int64_t> first_row(const CacheShape& shape, std::int64_t index) {
   if (shape.update == 0) return 0;
   if (shape.circular) {
@@ -122,7 +122,7 @@ KernelResult reference_gather_elements(const KernelRequest& request) {
   });
 }
 
-/// Updates are applied in their order: the last of several for one place wins.
+/// Updates are applied in order: the last of several for one element wins.
 KernelResult reference_scatter_elements(const KernelRequest& request) {
   const IndexRows rows = index_rows(request);
   PX_RETURN_IF_ERROR(check_reach(rows));

@@ -1,4 +1,4 @@
-// Operators that make tensors out of little: Shape, Size, ConstantOfShape, Range.
+// Operators that generate tensors from shapes or scalars: Shape, Size, ConstantOfShape, Range.
 #include <algorithm>
 
 #include "kernels/reference/common.h"
@@ -29,7 +29,7 @@ KernelResult reference_size(const KernelRequest& request) {
                             });
 }
 
-/// The bytes of `value` again and again: of a tensor of elements below a byte, those of a byte.
+/// Repeats the bytes of `value`; for elements smaller than a byte, a byte filled with them.
 KernelResult reference_constant_of_shape(const KernelRequest& request) {
   const TensorDesc& output = request.outputs[0];
   const auto size = static_cast<std::size_t>(alignment_of(output.dtype));
@@ -58,7 +58,7 @@ KernelResult reference_constant_of_shape(const KernelRequest& request) {
                             });
 }
 
-/// start + i * delta; how many follows from the output's shape.
+/// Writes start + i * delta; the output's shape determines the number of elements.
 KernelResult reference_range(const KernelRequest& request) {
   return make_for<kWideTypes>(request.outputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;

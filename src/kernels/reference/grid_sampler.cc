@@ -6,10 +6,10 @@
 namespace parallax {
 namespace {
 
-/// The factor that GridSample's cubic interpolation has.
+/// Coefficient of GridSample's cubic convolution.
 constexpr double kGridCubic = -0.75;
 
-/// `x` mirrored at `low` and `high` until it lies between them.
+/// Returns `x` mirrored at `low` and `high` until it lies between them; `low` for NaN.
 double reflected(double x, double low, double high) {
   const double range = high - low;
   const double beyond = x < low ? low - x : x - high;
@@ -39,7 +39,7 @@ GridTaps GridSampler::taps(double at, std::int64_t size) const {
     if (padding == GridPadding::kBorder) x = x > 0 ? std::min(x, length - 1) : 0;
     if (padding == GridPadding::kReflection) x = reflected(x, low, high);
   }
-  // Farther outside are zeros alone.
+  // All elements farther outside are zeros.
   x = x > -4 ? std::min(x, length + 4) : -4;
   const double below = std::floor(x), fraction = x - below;
   const std::array<double, 4> weights = mode == GridMode::kNearest ? std::array<double, 4>{1}

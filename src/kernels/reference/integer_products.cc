@@ -1,5 +1,6 @@
-// MatMulInteger and ConvInteger: sums of products of integers, exactly as far as 32 bits go, and
-// what passes have them make of these. A unit of work is one element of the result.
+// MatMulInteger and ConvInteger: sums of products of integers, modulo 2^32, and the scaling, bias,
+// activation and requantisation that graph passes fuse into them. A unit of work is one element of
+// the result.
 #include "kernels/reference/activation.h"
 #include "kernels/reference/image.h"
 #include "kernels/reference/quantised.h"
@@ -75,7 +76,7 @@ struct Operand {
   }
 };
 
-/// Sums wrap as those of 32 bits do.
+/// Sums wrap in 32 bits.
 void add_product(std::int32_t& sum, std::int64_t a, std::int64_t b) {
   sum = wrap_add(sum, static_cast<std::int32_t>(a * b));
 }
@@ -154,7 +155,7 @@ struct IntegerConvolution {
   std::int64_t group_channels = 0, group_filters = 0, taps = 0;
 };
 
-/// Sum of filter `m` at `position` of image `n`; what lies in the padding adds nothing.
+/// Returns the sum of filter `m` at `position` of image `n`; padding adds 0.
 std::int32_t window_sum(const IntegerConvolution& shape, const Operand& image,
                         const Operand& filters, const KernelArgs& args, std::int64_t n,
                         std::int64_t position, std::int64_t m) {

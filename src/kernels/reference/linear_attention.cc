@@ -1,4 +1,4 @@
-// LinearAttention: the state of each head, a step after the other.
+// LinearAttention: updates the state of each head step by step.
 #include "kernels/reference/common.h"
 
 namespace parallax {
@@ -107,7 +107,7 @@ void run_linear_head(const LinearShape& s, std::int64_t tile, const KernelArgs& 
 
 }  // namespace
 
-/// A tile for each head of keys and values of each sequence.
+/// One tile per head of keys and values of each sequence.
 KernelResult reference_linear_attention(const KernelRequest& request) {
   const LinearShape s = linear_shape(request);
   const auto elements = checked_mul(s.depth, s.width);

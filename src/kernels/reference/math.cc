@@ -50,7 +50,7 @@ KernelResult reference_trigonometry(const KernelRequest& request) {
   }
 }
 
-/// Halves are rounded to the even neighbour.
+/// Ties are rounded to the even neighbour.
 KernelResult reference_rounding(const KernelRequest& request) {
   switch (request.node.op) {
     case OpKind::kCeil:

@@ -41,8 +41,8 @@ void row_times_matrix(const T* a, std::int64_t a_step, const T* b, std::int64_t 
   }
 }
 
-/// The same for a `b` that lies as strides tell: y[j] = sum over i of a[i * a_step] * b[i * row + j
-/// * column]. Eight sums run side by side.
+/// Variant for a `b` with any strides: y[j] = sum over i of a[i * a_step] * b[i * row + j *
+/// column]. Computes eight sums together.
 template <class T>
 void row_times_strided(const T* a, std::int64_t a_step, const T* b, std::int64_t row,
                        std::int64_t column, std::int64_t inner, std::int64_t count,
@@ -67,7 +67,8 @@ void row_times_strided(const T* a, std::int64_t a_step, const T* b, std::int64_t
   }
 }
 
-/// rows x columns products of length `inner`, cut into units of one row and one block of columns.
+/// A product of rows x columns sums of length `inner`, cut into units of one row and one block of
+/// columns.
 struct Product {
   std::int64_t rows = 0, columns = 0, inner = 0;
   std::int64_t a_row = 0, a_step = 0;    ///< strides of the first operand
@@ -107,7 +108,7 @@ void compute_unit(const Product& p, const Unit& unit, const T* a, const T* b, T*
   }
 }
 
-/// Matrices of a batched product: dims of the batch, and strides of both operands in it.
+/// Batch dimensions of a matrix product, and the strides of both operands over them.
 struct Batch {
   Dims dims;
   Strides a{}, b{};
@@ -144,7 +145,7 @@ void add_bias(const T* bias, const Activation& activation, std::int64_t count, T
   }
 }
 
-/// alpha * y as the type has it; integers go through double unless alpha is 1.
+/// Returns alpha * y as T; integers are multiplied in double unless alpha is 1.
 template <class T>
 T scaled(float alpha, T y) {
   if constexpr (std::is_floating_point_v<T>) {

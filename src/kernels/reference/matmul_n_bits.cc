@@ -1,4 +1,5 @@
-// MatMulNBits: weights are widened one by one, the block's zero point taken away, times its scale.
+// MatMulNBits: each weight is widened, the zero point of its block subtracted, then multiplied by
+// the block's scale.
 #include "kernels/reference/quantised.h"
 
 namespace parallax {

@@ -17,14 +17,14 @@ struct MelScale {
   double low = 0, step = 0;  ///< in mel
   double length = 0, rate = 1;
 
-  /// Point `i` of the bands + 2 that the scale is cut by.
+  /// Returns the bin of point `i` of the bands + 2 that divide the scale evenly.
   std::int64_t point(std::int64_t i) const {
     const double hertz = hertz_of(low + static_cast<double>(i) * step);
     return saturate<std::int32_t>(std::floor((length + 1) * hertz / rate));
   }
 };
 
-/// The band with these three points in bin `j`.
+/// Returns the weight in bin `j` of the triangle with these three points.
 double weight_of(std::int64_t low, std::int64_t center, std::int64_t high, std::int64_t j) {
   if (j >= center && j < high)
     return static_cast<double>(high - j) / static_cast<double>(high - center);

@@ -1,5 +1,5 @@
-// Operators that move elements without looking at them: views, Transpose, Expand, Slice, Concat,
-// Split, Tile. Inputs may lie at any address.
+// Operators that move elements without interpreting them: views, Transpose, Expand, Slice, Concat,
+// Split, Tile. Inputs may be unaligned.
 #include <vector>
 
 #include "kernels/reference/common.h"
@@ -18,7 +18,7 @@ void copy_sized(std::int64_t size, const IndexSpace<2>& space, TileRange range,
   if (size == 8) copy_elements<std::uint64_t>(space, range.begin, range.end, from, to);
 }
 
-/// Output 0, dense, is input 0 read by `strides`.
+/// Makes a kernel whose dense output 0 is input 0 read with `strides`.
 KernelResult gather_by_strides(const KernelRequest& request, const Strides& strides) {
   const Dims& dims = request.outputs[0].dims;
   const IndexSpace<2> space(dims, {row_major_strides(dims), strides});
@@ -39,13 +39,13 @@ struct Cut {
   std::int64_t step = 1;
 };
 
-/// Element `i` of a shape input, or `fallback` where the input is left out.
+/// Returns element `i` of a shape input, or `fallback` if the input is left out.
 std::int64_t parameter(const KernelArgs& args, const TensorDesc& desc, std::size_t input,
                        std::int64_t i, std::int64_t fallback) {
   return desc.present ? load_index(args.inputs[input], desc.dtype, i) : fallback;
 }
 
-/// The start brought into range as ONNX says; checks that `out` steps stay within [0, dim).
+/// Clamps the start as ONNX specifies, and checks that `out` steps stay within [0, dim).
 Result<Cut> checked_cut(std::int64_t start, std::int64_t step, std::int64_t dim, std::int64_t out) {
   if (start < 0) start += dim;
   start = step < 0 ? std::clamp<std::int64_t>(start, 0, std::max<std::int64_t>(dim - 1, 0))
@@ -125,7 +125,7 @@ KernelResult reference_slice(const KernelRequest& request) {
   return make_lambda_kernel({.tiles = tiles, .byte_inputs = 0b11011, .unused_inputs = 0b100}, run);
 }
 
-/// One tile per input: its block of rows into every outer row of the result.
+/// One tile per input, which copies its block of rows into every outer row of the result.
 KernelResult reference_concat(const KernelRequest& request) {
   PX_RETURN_IF_ERROR(require_all_inputs(request));
   const Dims& dims = request.outputs[0].dims;

@@ -34,7 +34,7 @@ void divide_by_norm(const T* x, std::int64_t count, std::int64_t step, bool squa
     y[i * step] = norm == 0 ? 0 : static_cast<T>(static_cast<double>(x[i * step]) / norm);
 }
 
-/// run(x, count, step, y) for each row along the attribute `axis`.
+/// Calls run(x, count, step, y) for each row along the attribute `axis`.
 template <class Run>
 KernelResult along_axis(const KernelRequest& request, Run run) {
   const Dims& dims = request.inputs[0].dims;
@@ -131,7 +131,7 @@ KernelResult reference_lp_normalization(const KernelRequest& request) {
                                        auto* y) { divide_by_norm(x, count, step, squares, y); });
 }
 
-/// LayerNormalization and RMSNormalization. Outputs 1 and 2, where asked for, are the mean and
+/// LayerNormalization and RMSNormalization. Outputs 1 and 2, if present, are the mean and
 /// 1 / standard deviation of each row.
 KernelResult reference_normalization(const KernelRequest& request) {
   const int rank = request.inputs[0].dims.rank();

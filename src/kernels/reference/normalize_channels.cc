@@ -6,7 +6,7 @@
 namespace parallax {
 namespace {
 
-/// Element `i` of a parameter, whose type may be another than the image's.
+/// Returns element `i` of a parameter, whose type may differ from the image's.
 double parameter(const KernelArgs& args, const std::array<DType, 5>& types, std::size_t input,
                  std::int64_t i) {
   return types[input] == DType::kF64 ? args.in<double>(input)[i]
@@ -30,7 +30,7 @@ struct ChannelShape {
       types[i] = request.inputs[i].dtype;
   }
   bool empty() const { return batch == 0 || channels == 0 || plane == 0; }
-  /// How many of a thing that has `elements` each make a tile.
+  /// Returns the number of tiles for `units` units of `elements` elements each.
   static std::int64_t tiles(std::int64_t units, std::int64_t elements) {
     return tile_count(
         units, std::max<std::int64_t>(kElementsPerTile / std::max<std::int64_t>(elements, 1), 1));
@@ -73,8 +73,8 @@ void store_running(const KernelArgs& args, std::size_t output, DType dtype, std:
   }
 }
 
-/// Training: the statistics are those of the channel, and what is kept of them are outputs 1 and 2.
-/// A channel without elements has mean and variance 0.
+/// Training mode: uses the statistics of the channel, and writes the running ones to outputs 1 and
+/// 2. A channel without elements has mean and variance 0.
 template <class T>
 void train_channel(const ChannelShape& shape, double momentum, std::int64_t c,
                    const KernelArgs& args) {

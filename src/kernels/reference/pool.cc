@@ -90,8 +90,8 @@ KernelResult pool_kernel(const KernelRequest& request, const PoolShape& shape, C
       });
 }
 
-/// The index that MaxPool's second output gives an element: flat in the NCHW tensor, the spatial
-/// axes counted from the last (row-major) or from the first.
+/// Returns the index of an element as MaxPool's second output states it: flat in the NCHW tensor,
+/// with spatial axes row-major or (storage_order 1) column-major.
 std::int64_t flat_index(const ImageStrides& x, std::int64_t offset, bool column_major) {
   const std::int64_t n = offset / x.batch_stride;
   std::int64_t index = 0, scale = 1;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kScale = 1, kZero = 2;
 
-/// The type of integers that a zero point has.
+/// Returns the zero point's type, or `fallback` if there is no zero point.
 DType zero_type(const KernelRequest& request, DType fallback) {
   return request.has(kZero) ? request.inputs[kZero].dtype : fallback;
 }
@@ -16,8 +16,7 @@ std::int64_t zero_at(const KernelArgs& args, bool has_zero, DType dtype, std::in
   return has_zero ? load_integer(dtype, args.inputs[kZero], i) : 0;
 }
 
-/// Elements below a byte of which several tiles would write one share it: tiles begin where bytes
-/// do.
+/// Granule of tiles, so that no two of them write the same byte: elements may be smaller than one.
 constexpr std::int64_t kPerByte = 8;
 
 KernelResult table_kernel(const KernelRequest& request) {
@@ -62,7 +61,7 @@ KernelResult map_floats(const KernelRequest& request, DType zero, Narrowing how,
       });
 }
 
-/// To floats of 8 and 4 bits, as their type has them.
+/// Quantises to floats of 8 and 4 bits.
 KernelResult quantize_to_floats(const KernelRequest& request) {
   const DType zero = zero_type(request, request.outputs[0].dtype);
   if (!is_float(request.outputs[0].dtype) || !is_float(zero)) return nullptr;
@@ -149,8 +148,8 @@ KernelResult reference_dequantize(const KernelRequest& request) {
   });
 }
 
-/// The range of the elements, widened to hold zero, becomes that of u8. NaN counts as zero does; a
-/// tensor of zeros, or an empty one, has the scale 1.
+/// Maps the range of the elements, extended to include zero, to that of u8. NaN counts as zero; a
+/// tensor of zeros, or an empty one, has scale 1.
 KernelResult reference_dynamic_quantize(const KernelRequest& request) {
   if (request.inputs[0].dtype != DType::kF32) return nullptr;
   const std::int64_t count = request.inputs[0].elements();

@@ -10,7 +10,8 @@
 namespace parallax {
 namespace {
 
-/// The attribute's bits, or what the node's name gives: two nodes without seeds are different.
+/// Returns the bits of the attribute `seed`, or a hash of the node's name, so that two nodes
+/// without seeds differ.
 std::uint64_t seed_of(const Node& node) {
   const AttributeValue* const stated = node.attributes.find("seed");
   if (stated != nullptr) {
@@ -24,7 +25,7 @@ std::uint64_t seed_of(const Node& node) {
   return hash;
 }
 
-/// In [0, 1), with as many bits as T has digits.
+/// Returns number `i` of a uniform sequence in [0, 1), with as many bits as T has digits.
 template <class T>
 T uniform_at(std::uint64_t seed, std::int64_t i) {
   const auto bits = philox(static_cast<std::uint64_t>(i), seed);
@@ -54,7 +55,7 @@ KernelResult draw(const KernelRequest& request, Element element) {
                             });
 }
 
-/// The class in which the running sum of the probabilities passes `share` of their sum.
+/// Returns the class at which the running sum of probabilities exceeds `share` of their total.
 template <class T>
 std::int64_t choose_class(const T* logits, std::int64_t classes, double share) {
   double largest = -std::numeric_limits<double>::infinity(), sum = 0;
@@ -72,7 +73,7 @@ std::int64_t choose_class(const T* logits, std::int64_t classes, double share) {
   return classes - 1;
 }
 
-/// Whether and how much a Dropout drops.
+/// Mode and ratio of a Dropout.
 struct Drop {
   double ratio = 0.5;
   bool training = false;
@@ -163,7 +164,7 @@ KernelResult reference_multinomial(const KernelRequest& request) {
   });
 }
 
-/// Output 1, where asked for, tells which elements stay.
+/// Output 1, if present, is the mask of elements that are kept.
 KernelResult reference_dropout(const KernelRequest& request) {
   const std::uint64_t seed = seed_of(request.node);
   const TensorDesc ratio = request.has(1) ? request.inputs[1] : TensorDesc{};

@@ -1,4 +1,4 @@
-// LSTM, GRU and RNN: a sequence in one direction after the other, a step after the other.
+// LSTM, GRU and RNN: computes sequences and directions one after the other, step by step.
 #include "kernels/recurrent_shape.h"
 
 #include <vector>
@@ -11,7 +11,7 @@ namespace {
 
 using Rec = RecurrentInput;
 
-/// One sequence in one direction. Weights are those of the direction; null where left out.
+/// One sequence in one direction. Weights are those of the direction; null if they are left out.
 template <class T>
 struct Sequence {
   const RecurrentShape& s;
@@ -47,7 +47,7 @@ struct Sequence {
   double peephole(std::int64_t gate, std::int64_t j) const {
     return peepholes == nullptr ? 0 : static_cast<double>(peepholes[gate * s.hidden + j]);
   }
-  /// gates = W x + Wb, and R h + Rb of the rows before `end`.
+  /// Sets gates = W x + Wb, and adds R h + Rb to the rows before `end`.
   void multiply(const T* x, std::int64_t end) {
     for (std::int64_t row = 0; row < s.rows(); ++row) {
       gates[row] = product(w + row * s.inputs, x, s.inputs) + w_bias(row);
@@ -121,7 +121,7 @@ const T* optional_input(const KernelArgs& args, std::size_t i, std::int64_t offs
   return args.in<T>(i) + offset;
 }
 
-/// The initial state, or zeros.
+/// Reads the initial state, or zeros if it is left out.
 template <class T>
 void start(const T* from, std::int64_t count, double* to) {
   for (std::int64_t j = 0; j < count; ++j)

@@ -8,7 +8,7 @@
 namespace parallax {
 namespace {
 
-/// Which axes a Reduce* folds: bit i = axis i.
+/// Returns the axes that a Reduce* folds: bit i means axis i.
 Result<std::uint32_t> reduced_axes(const TensorDesc& axes, const std::byte* bytes, int rank,
                                    bool noop) {
   std::uint32_t mask = 0;
@@ -27,7 +27,7 @@ Result<std::uint32_t> reduced_axes(const TensorDesc& axes, const std::byte* byte
   return axes.elements() == 0 && !noop ? all : mask;
 }
 
-/// `dims` with the axes of `mask` (or those outside it) made 1.
+/// Returns `dims` with the axes of `mask` (or those outside it) set to 1.
 Dims masked(Dims dims, std::uint32_t mask, bool inside) {
   for (int axis = 0; axis < dims.rank(); ++axis) {
     if (((mask >> axis & 1U) != 0) == inside) dims[axis] = 1;
@@ -35,8 +35,8 @@ Dims masked(Dims dims, std::uint32_t mask, bool inside) {
   return dims;
 }
 
-/// The largest (smallest) element, what stands below (above) all where there is none; NaN stays
-/// once it is met.
+/// Returns the largest (smallest) element; without elements -infinity (infinity), or the lowest
+/// (greatest) integer. NaN if any element is NaN.
 template <class T, class Visit>
 T extreme_of(bool largest, Visit visit) {
   using Limits = std::numeric_limits<T>;
@@ -47,8 +47,8 @@ T extreme_of(bool largest, Visit visit) {
   return best;
 }
 
-/// Logarithm of the sum of the elements' exponentials; the largest is taken out of the sum, which
-/// then cannot leave the range.
+/// Logarithm of the sum of the elements' exponentials. The largest element is factored out, so that
+/// the sum cannot overflow.
 template <class T, class Visit>
 double log_sum_exp(Visit visit) {
   const auto largest = static_cast<double>(extreme_of<T>(true, visit));
@@ -155,7 +155,7 @@ KernelResult make_reduce(const KernelRequest& request) {
       });
 }
 
-/// True where `x` takes the place of `best`: NaN comes before all, as NumPy has it.
+/// Returns whether `x` replaces `best`. NaN precedes all numbers, as in NumPy.
 template <class T>
 bool beats(T x, T best, bool largest, bool last) {
   if (x != x) return best == best || last;

@@ -1,5 +1,5 @@
-// Resize over any axes. What a result's element is made of is computed once per axis and tile, and
-// looked up. Sums are taken in double precision.
+// Resize over any axes. Taps of all positions are computed once per axis and tile, then looked up.
+// Sums are computed in double precision.
 #include <fmt/core.h>
 
 #include "kernels/reference/common.h"
@@ -14,7 +14,7 @@ struct TapTable {
   std::int64_t size = 0;
 };
 
-/// Nothing where 63 bits do not hold its size.
+/// Returns nullopt if the table's size does not fit 63 bits.
 std::optional<TapTable> tap_table(const ResizeShape& shape) {
   TapTable table;
   for (int axis = 0; axis < shape.out.rank(); ++axis) {
@@ -29,7 +29,7 @@ std::optional<TapTable> tap_table(const ResizeShape& shape) {
   return table;
 }
 
-/// A position outside a region has no taps: the first has no index.
+/// Index of the first tap of a position outside the crop region, which has no taps.
 constexpr std::int64_t kNoTaps = -1;
 
 Status write_taps(const ResizeShape& shape, const TapTable& table, const ResizeInputs& inputs,
@@ -47,7 +47,7 @@ Status write_taps(const ResizeShape& shape, const TapTable& table, const ResizeI
   return {};
 }
 
-/// The weighted sum at `index`, axis after axis.
+/// Returns the weighted sum at output position `index`, recursing over axes from `axis` on.
 template <class T>
 double weighted(const ResizeShape& shape, const TapTable& table, const ResizeTap* taps, const T* x,
                 const Dims& index, int axis) {

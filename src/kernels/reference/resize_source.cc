@@ -45,7 +45,7 @@ float resize_coordinate(ResizeCoordinates mode, std::int64_t i, std::int64_t in,
     case ResizeCoordinates::kHalfPixel:
       return (x + 0.5F) * scale.below / scale.above - 0.5F;
     case ResizeCoordinates::kHalfPixelSymmetric: {
-      // The sampled span is centred where `out` is not exactly scale times `in`.
+      // Centres the sampled span if `out` is not exactly scale times `in`.
       const float offset = from / 2.0F * (1.0F - to * scale.below / (scale.above * from));
       return offset + (x + 0.5F) * scale.below / scale.above - 0.5F;
     }

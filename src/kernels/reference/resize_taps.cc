@@ -14,7 +14,7 @@ double region_element(const ResizeInputs& inputs, std::int64_t i) {
   return static_cast<double>(load_element<float>(inputs.region, i));
 }
 
-/// Axes that regions, scales and sizes name.
+/// Returns the number of axes to which regions, scales and sizes apply.
 int named_axes(const ResizeShape& shape) {
   int count = 0;
   for (int axis = 0; axis < shape.in.rank(); ++axis)
@@ -22,7 +22,7 @@ int named_axes(const ResizeShape& shape) {
   return count;
 }
 
-/// The one scale that all named axes have where their ratio is kept.
+/// Returns the scale of all named axes if keep_aspect_ratio_policy is not "stretch".
 ResizeScale kept_scale(const ResizeShape& shape, const std::byte* sizes) {
   ResizeScale best;
   bool found = false;
@@ -39,7 +39,7 @@ ResizeScale kept_scale(const ResizeShape& shape, const std::byte* sizes) {
   return best;
 }
 
-/// How far the filter reaches to each side, of an image that does not shrink.
+/// Returns the filter's radius, in elements, for images that do not shrink.
 double reach(const ResizeShape& shape) { return shape.mode == ResizeMode::kCubic ? 2 : 1; }
 
 /// Returns the weight of an element at distance `x` from a position.
@@ -66,7 +66,7 @@ std::optional<float> position_of(const ResizeShape& shape, int axis, std::int64_
   return static_cast<float>(x);
 }
 
-/// Divides the weights by their sum; without one the first has all.
+/// Divides the weights by their sum; if that is 0, the first tap gets weight 1.
 void scale_to_one(std::span<ResizeTap> taps) {
   double sum = 0;
   for (const ResizeTap& tap : taps) sum += tap.weight;
@@ -74,7 +74,7 @@ void scale_to_one(std::span<ResizeTap> taps) {
   for (ResizeTap& tap : taps) tap.weight /= sum;
 }
 
-/// The taps around `x` of a filter that is 1 / `shrink` times as wide.
+/// Writes the taps around `x` of a filter that is 1 / `shrink` times as wide.
 void write_filter(const ResizeShape& shape, std::int64_t in, double x, double shrink,
                   std::span<ResizeTap> taps) {
   const double below = std::floor(x), fraction = x - below;
@@ -114,7 +114,7 @@ std::int64_t resize_tap_count(const ResizeShape& shape, int axis) {
   const bool grows = shape.policy == ResizePolicy::kStretch ? shape.out[axis] >= shape.in[axis]
                                                             : shape.out[axis] > shape.in[axis];
   if (!shape.antialias || grows || shape.out[axis] == 0) return around;
-  // A scale whose sizes are rounded may be half an element short of their ratio.
+  // Sizes are rounded, so a given scale may be smaller than their ratio by half an element's worth.
   return around * (2 * (shape.in[axis] / shape.out[axis]) + 2);
 }
 

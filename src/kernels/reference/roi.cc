@@ -1,4 +1,4 @@
-// MaxRoiPool and RoiAlign. Regions may lie anywhere: what is visited is bounded by the image.
+// MaxRoiPool and RoiAlign. Regions may lie anywhere; only elements of the image are visited.
 #include <fmt/core.h>
 
 #include "kernels/reference/common.h"
@@ -29,7 +29,7 @@ RoiShape roi_shape(const KernelRequest& request) {
   return shape;
 }
 
-/// Tiles of (region, channel) pairs, of which each gets compute(region, channel, args).
+/// Makes a kernel that calls compute(region, channel, args) for each pair of region and channel.
 template <class Compute>
 KernelResult roi_kernel(const KernelRequest& request, const RoiShape& shape, Compute compute) {
   const std::int64_t units =
@@ -51,13 +51,14 @@ tl::unexpected<Error> no_image(std::int64_t region) {
                    fmt::format("region {} is of an image that there is not", region));
 }
 
-/// `x` as an integer, held within 2^40; 0 where it is no number.
+/// Returns `x` as an integer, limited to [-2^40, 2^40]; 0 for NaN.
 std::int64_t bounded(double x) {
   constexpr double kMost = 1099511627776.0;
   return x == x ? static_cast<std::int64_t>(std::clamp(x, -kMost, kMost)) : 0;
 }
 
-/// Elements [begin, end) of an axis that cell `cell` of `cells` takes, from the region's ends.
+/// Returns the elements [begin, end) of an axis that belong to cell `cell` of `cells` of the region
+/// [from, to].
 TileRange cell_range(double from, double to, std::int64_t cell, std::int64_t cells,
                      std::int64_t size) {
   const std::int64_t start = bounded(std::round(from)), end = bounded(std::round(to));
@@ -71,7 +72,7 @@ TileRange cell_range(double from, double to, std::int64_t cell, std::int64_t cel
   return {begin, std::max(begin, std::clamp<std::int64_t>(last, 0, size))};
 }
 
-/// The largest element of a cell, 0 where it has none.
+/// Returns the largest element of a cell, 0 if it is empty.
 template <class T>
 T largest_of(const T* plane, std::int64_t width, TileRange rows, TileRange columns) {
   if (rows.begin == rows.end || columns.begin == columns.end) return T{0};
@@ -97,7 +98,8 @@ struct Samples {
   T at(std::int64_t i) const { return first + (static_cast<T>(i) + T(0.5)) * step; }
 };
 
-/// `cell` of `cells` of the region [from, from + length) of an axis of `size` elements.
+/// Returns the samples of cell `cell` of `cells` of the region [from, from + length) of an axis of
+/// `size` elements.
 template <class T>
 Samples<T> samples_of(T from, T length, std::int64_t cell, std::int64_t cells, std::int64_t wanted,
                       std::int64_t size) {
@@ -110,7 +112,7 @@ Samples<T> samples_of(T from, T length, std::int64_t cell, std::int64_t cells, s
   }
   samples.first = from + static_cast<T>(cell) * bin;
   samples.step = bin / static_cast<T>(samples.count);
-  // One more at each end than reach the image by this arithmetic.
+  // Includes one more sample at each end, as this arithmetic rounds.
   const double step = static_cast<double>(samples.step), first = static_cast<double>(samples.first);
   double low = 0, high = samples.count;
   if (step > 0) {
@@ -124,7 +126,7 @@ Samples<T> samples_of(T from, T length, std::int64_t cell, std::int64_t cells, s
   return samples;
 }
 
-/// An element's position and weight, twice, for a sample on one axis.
+/// The two neighbours of a sample on one axis, and their weights.
 template <class T>
 struct Between {
   std::int64_t low = 0, high = 0;
@@ -170,11 +172,11 @@ T aligned_cell(const T* plane, const RoiShape& shape, const Samples<T>& rows,
   }
   const double count = rows.count * columns.count;
   if (!largest) return static_cast<T>(sum / std::max(count, 1.0));
-  // Samples outside are zeros.
+  // Samples outside the image count as 0.
   return seen < count || count == 0 ? std::max(most, T(0)) : most;
 }
 
-/// All cells of region `region` in one plane, which lies at `plane`.
+/// Computes all cells of region `region` in one plane, which starts at `plane`.
 template <class T>
 void align_region(const RoiShape& shape, const T* region, const T* plane, T* y) {
   const T shift = shape.half_pixel ? T(0.5) : T(0), scale = static_cast<T>(shape.scale);

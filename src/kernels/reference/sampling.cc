@@ -1,4 +1,4 @@
-// GridSample and DeformConv: weighted sums of the elements around computed places, in double
+// GridSample and DeformConv: weighted sums of the elements around computed positions, in double
 // precision.
 #include <fmt/core.h>
 
@@ -10,14 +10,14 @@ namespace {
 
 constexpr int kMostAxes = 3;
 
-/// The taps of each axis around one place of an image.
+/// The taps of each axis around one position on an image.
 struct Place {
   std::array<GridTaps, kMostAxes> taps{};
   int count = 1;  ///< taps along each axis
 };
 
-/// The weighted sum of the elements of `plane`, outside of which there are zeros, from axis `axis`
-/// on.
+/// Returns the weighted sum of the elements of `plane`, zeros outside, recursing over axes from
+/// `axis` on.
 template <class T>
 double sample(const ImageStrides& x, const Place& place, const T* plane, int axis = 0) {
   if (axis == x.spatial.rank() || axis >= kMostAxes) return static_cast<double>(*plane);
@@ -44,7 +44,7 @@ struct GridShape {
   std::int64_t places = 0;  ///< output positions per image
 };
 
-/// Place `p` of image `n`; coordinates name the last axis first.
+/// Returns the taps of output position `p` of image `n`; coordinates start with the last axis.
 Place grid_place(const GridShape& shape, const KernelArgs& args, std::int64_t n, std::int64_t p) {
   const int axes = shape.x.spatial.rank();
   Place place;

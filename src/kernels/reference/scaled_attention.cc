@@ -1,4 +1,4 @@
-// Attention as models have it: one query of one head at a time.
+// ONNX Attention (with caches, masks and windows): computes one query of one head at a time.
 #include "kernels/scaled_attention_shape.h"
 
 #include "kernels/reference/common.h"
@@ -10,7 +10,7 @@ namespace {
 using AttIn = AttentionInput;
 using AttOut = AttentionOutput;
 
-/// The mask, its axes those of the scores; `length` keys of it are there.
+/// The mask, broadcast to the axes of the scores; it covers the first `length` keys.
 struct MaskRows {
   bool present = false;
   DType dtype = DType::kF32;
@@ -50,7 +50,7 @@ void load_mask(const MaskRows& mask, std::int64_t offset, const std::byte* bytes
   });
 }
 
-/// Softmax of `scores`, zeros where none of them counts.
+/// Softmax of `scores`; zeros if all are masked.
 void weigh_row(const double* bias, std::int64_t keys, double* scores) {
   double largest = kMasked, most = kMasked, sum = 0;
   for (std::int64_t j = 0; j < keys; ++j) {
@@ -141,7 +141,7 @@ Status AttentionRows<T, V>::run(std::int64_t row) const {
   return {};
 }
 
-/// Past rows, then the new ones, as the present ones.
+/// Copies past rows, then the new ones, to the present output.
 template <class T>
 void write_present(const ScaledAttentionShape& s, const T* past, const T* added,
                    const HeadRows& past_rows, const HeadRows& rows, const HeadRows& present_rows,

@@ -1,4 +1,4 @@
-// NonZero and NonMaxSuppression: their results have sizes that only their values tell.
+// NonZero and NonMaxSuppression, whose result sizes depend on values.
 #include <fmt/core.h>
 
 #include "kernels/reference/common.h"
@@ -30,7 +30,7 @@ Box box_at(const float* box, bool center) {
           std::max(box[0], box[2])};
 }
 
-/// True where the boxes overlap by more than `threshold` of their union.
+/// Returns whether the boxes' intersection exceeds `threshold` times their union.
 bool overlaps(const Box& a, const Box& b, float threshold) {
   const float width = std::min(a.x1, b.x1) - std::max(a.x0, b.x0);
   const float height = std::min(a.y1, b.y1) - std::max(a.y0, b.y0);
@@ -54,7 +54,8 @@ std::int64_t sorted_candidates(const Suppression& s, const float* scores, std::i
   return count;
 }
 
-/// Writes the indices of the boxes kept to `kept`, at most s.per_class, and says how many.
+/// Writes the indices of the boxes to keep to `kept`, s.per_class at most, and returns their
+/// number.
 std::int64_t suppress(const Suppression& s, const float* boxes, const float* scores,
                       std::int64_t* order, std::int64_t* kept) {
   const std::int64_t candidates = sorted_candidates(s, scores, order);

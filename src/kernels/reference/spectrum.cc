@@ -8,8 +8,8 @@
 namespace parallax {
 namespace {
 
-/// e^(i sign 2 pi k j / n) for j = 0, 1, ..: by multiplication, from the angle again now and then,
-/// so that errors stay those of a few roundings.
+/// Generates e^(i sign 2 pi k j / n) for j = 0, 1, ..: by multiplication, recomputed from the angle
+/// periodically, so that rounding errors do not accumulate.
 class Turn {
  public:
   Turn(std::int64_t k, std::int64_t n, double sign)
@@ -101,7 +101,7 @@ std::optional<int> dft_axis(const DftShape& s, const KernelArgs& args) {
   return static_cast<int>(axis);
 }
 
-/// How long the transform is, which one side does not tell.
+/// Returns the length of the transform, which a one-sided spectrum does not determine.
 std::int64_t dft_length(const DftShape& s, int axis, const KernelArgs& args) {
   if (kDftLength < args.inputs.size() && args.inputs[kDftLength] != nullptr)
     return load_index(args.inputs[kDftLength], s.length_type, 0);

@@ -1,11 +1,11 @@
 // TopK: the k largest or smallest along an axis. Among equal elements the lower index comes first;
-// NaN counts as larger than anything. The result is sorted whether or not that is asked for.
+// NaN counts as larger than any number. The result is always sorted.
 #include "kernels/reference/common.h"
 
 namespace parallax {
 namespace {
 
-/// True where a stands before b in the wanted order; false both ways for equal ones.
+/// Returns whether `a` comes before `b` in the requested order; false for equal elements.
 template <class T>
 bool precedes(T a, T b, bool largest) {
   const bool a_nan = a != a, b_nan = b != b;

@@ -1,4 +1,5 @@
-// TreeEnsemble: each row of features is led down every tree; the leaves vote for targets.
+// TreeEnsemble: each row of features descends every tree to a leaf, whose votes are added to
+// targets.
 #include "ops/tree_ensemble.h"
 
 #include <cmath>

@@ -5,7 +5,7 @@
 namespace parallax {
 namespace {
 
-/// A double as it is, all else as a float.
+/// double for double, float for all other types.
 template <class T>
 auto float_of(T x) {
   return static_cast<std::conditional_t<std::is_same_v<T, double>, double, float>>(x);
@@ -35,7 +35,7 @@ KernelResult float_function(const KernelRequest& request, F f) {
   return map_typed_elements<kFloatTypes>(request, f);
 }
 
-/// As it is fused.
+/// Runs an activation operator with the function that kernels fuse (reference/activation.h).
 KernelResult activation_function(const KernelRequest& request) {
   const Activation activation{.op = request.node.op,
                               .alpha = request.node.attributes.get_float("alpha", 1.0F)};

@@ -1,4 +1,4 @@
-// Unique and Compress: their results have sizes that only their values tell.
+// Unique and Compress, whose result sizes depend on values.
 #include <numeric>
 
 #include "kernels/reference/common.h"
@@ -29,7 +29,7 @@ struct Slices {
     return result;
   }
 
-  /// Copies the slices that from(k), k < chosen, names, of elements of `size` bytes.
+  /// Copies slices from(k), k < chosen, of elements of `size` bytes.
   template <class From>
   void copy(const std::byte* x, std::byte* y, std::int64_t chosen, std::int64_t size,
             From from) const {
@@ -44,7 +44,7 @@ struct Slices {
   }
 };
 
-/// -1, 0 or 1; NaN stands behind all numbers.
+/// Returns -1, 0 or 1; NaN comes after all numbers.
 template <class T>
 int order_of(T a, T b) {
   if (a != a || b != b) return (a != a ? 1 : 0) - (b != b ? 1 : 0);
@@ -72,7 +72,7 @@ struct UniqueScratch {
         number(first + n) {}
 };
 
-/// Gives equal slices one group, by ascending order, and says how many groups there are.
+/// Assigns equal slices the same group, in ascending order, and returns the number of groups.
 template <class T>
 std::int64_t find_groups(const Slices& slices, const T* x, const UniqueScratch& s) {
   std::iota(s.order, s.order + slices.count, 0);
@@ -149,7 +149,7 @@ KernelResult reference_unique(const KernelRequest& request) {
   });
 }
 
-/// A condition may be shorter than what it chooses from: the rest is not chosen.
+/// A condition may be shorter than the axis it selects from: the rest is not selected.
 KernelResult reference_compress(const KernelRequest& request) {
   const Slices slices(request);
   const std::int64_t length = request.inputs[1].elements();

@@ -1,5 +1,5 @@
-// MaxUnpool: zeros, then each element at its index. Indices count in the tensor that the attributes
-// tell, which lies at the beginning of a larger one where output_shape gives that.
+// MaxUnpool: writes zeros, then each element at its index. Indices refer to the shape that follows
+// from the attributes, which is a corner of the output if output_shape is larger.
 #include <fmt/core.h>
 
 #include "kernels/reference/common.h"
@@ -7,7 +7,7 @@
 namespace parallax {
 namespace {
 
-/// The shape of the tensor that was pooled; nothing where it has no 63 bits of elements.
+/// Returns the shape of the tensor that was pooled; nullopt if its size does not fit 63 bits.
 std::optional<Dims> pooled_dims(const KernelRequest& request) {
   const Dims& x = request.inputs[0].dims;
   const auto kernel = request.node.attributes.get_ints("kernel_shape");
@@ -28,7 +28,7 @@ std::optional<Dims> pooled_dims(const KernelRequest& request) {
   return elements ? std::optional(dims) : std::nullopt;
 }
 
-/// Row-major offset in `to` of element `index` of `from`; nothing where it lies outside.
+/// Returns the row-major offset in `to` of element `index` of `from`; nullopt if it is outside.
 std::optional<std::int64_t> placed(const Dims& from, const Dims& to, std::int64_t index) {
   if (index < 0 || index >= from.elements()) return std::nullopt;
   std::int64_t offset = 0, stride = 1;

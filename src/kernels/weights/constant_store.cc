@@ -37,7 +37,7 @@ void ConstantStore::forget(const Constant& constant) noexcept {
 Result<std::shared_ptr<const AlignedBytes>> ConstantStore::copy_of(const Constant& constant) const {
   const std::span<const std::byte> source = constant.bytes;
   const bool kept = cache_ != nullptr && std::ssize(source) >= kKept;
-  // Two constants may begin at one byte.
+  // Two constants may begin at the same byte, so the layout includes the size.
   const std::string layout = fmt::format("as it is, {} bytes", source.size());
   if (kept) {
     if (auto found = cache_->find(source.data(), layout, std::ssize(source)))

@@ -21,7 +21,7 @@
 
 namespace parallax {
 
-/// One packing. Its size and `layout` are fixed, its memory and content come later.
+/// One packing. Its size and `layout` are fixed; memory and content may be provided later.
 struct PackedBlock {
   PackedBlock(AlignedBytes memory, bool is_filled, SharedBytes content = {})
       : size(memory.size()),
@@ -31,7 +31,7 @@ struct PackedBlock {
 
   const std::int64_t size;
   AlignedBytes bytes;  ///< changes under `filling`; read by kernels after it was filled
-  // Not once_flag: fill may throw, which leaves that one locked under TSan.
+  // A mutex rather than std::once_flag, which TSan leaves locked if `make` throws.
   Mutex filling{LockOrder::kFilling};
   const std::byte* source = nullptr;
   std::string layout;
@@ -42,7 +42,7 @@ struct PackedBlock {
 };
 
 struct PackedWeights::Blocks {
-  /// Whether the constant at `source` may end before this does.
+  /// Returns whether the constant at `source` was announced by lend().
   bool is_lent(const std::byte* source) const PX_REQUIRES(mutex) {
     const auto after = lent.upper_bound(source);
     return after != lent.begin() && std::less<>{}(source, std::prev(after)->second);

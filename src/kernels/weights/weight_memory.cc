@@ -17,12 +17,13 @@
 namespace parallax {
 namespace {
 
-/// Blocks that are larger have a chunk of their own.
+/// Larger blocks get a chunk of their own.
 constexpr std::int64_t kMaxChunk = std::int64_t{64} << 20;
-/// While prefaulting, between two questions for room: 32 MiB take 2 ms or more, an answer 0.1.
+/// Pages that prefault() touches between two calls of has_room: 32 MiB need 2 ms or more, a call
+/// 0.1 ms.
 constexpr std::int64_t kPagesBetween = 16;
 
-/// `bytes`, a multiple of kLargePage, at a multiple of it; null where there is no room.
+/// Maps `bytes`, a multiple of kLargePage, at a multiple of kLargePage; null if there is no memory.
 std::shared_ptr<std::byte> map_aligned(std::int64_t bytes) {
   const auto size = static_cast<std::size_t>(bytes);
   constexpr auto kPage = static_cast<std::size_t>(kLargePage);
@@ -36,7 +37,7 @@ std::shared_ptr<std::byte> map_aligned(std::int64_t bytes) {
   return {begin + before, [size](std::byte* mapped) { ::munmap(mapped, size); }};
 }
 
-/// Whether the address sanitizer, where there is one, lets these bytes be used.
+/// Tells the address sanitizer, if there is one, whether these bytes may be accessed.
 void set_usable([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::int64_t bytes,
                 [[maybe_unused]] bool usable) {
 #ifdef __SANITIZE_ADDRESS__
@@ -61,7 +62,7 @@ Error no_memory_for_weights(std::int64_t bytes) {
 struct WeightMemory::Chunk {
   enum class State : std::uint8_t { kUntouched, kTouching, kSmall, kLarge };
 
-  /// `large`: asks for large pages.
+  /// `large`: advises the system to use large pages.
   Chunk(std::shared_ptr<std::byte> memory, std::int64_t size, bool large)
       : owner(std::move(memory)),
         begin(owner.get()),
@@ -82,7 +83,7 @@ struct WeightMemory::Chunk {
   void keep_small() {
     if (!small.exchange(true)) want_small({begin, static_cast<std::size_t>(bytes)});
   }
-  /// Makes pages that no block reaches into what they were before they were touched.
+  /// Returns touched pages that no block reaches to the system.
   void give_back_rest() {
     const auto first = static_cast<std::size_t>((used + kLargePage - 1) / kLargePage);
     for (std::size_t page = first; page < pages.size(); ++page) {
@@ -90,7 +91,7 @@ struct WeightMemory::Chunk {
       (void)::madvise(at(page), static_cast<std::size_t>(kLargePage), MADV_DONTNEED);
     }
   }
-  /// Pages that blocks take wholly.
+  /// Number of pages that are wholly in blocks.
   std::size_t full_pages() const { return static_cast<std::size_t>(used.load() / kLargePage); }
 
   const std::shared_ptr<std::byte> owner;
@@ -160,7 +161,7 @@ Result<AlignedBytes> WeightMemory::allocate(std::int64_t bytes) {
   {
     const MutexLock lock(mutex_);
     if (!chunks_.empty()) chunk = chunks_.back();
-    // As much again as there is: half of the addresses are used, small models take few.
+    // Doubles the total, so that at least half of the addresses are used and small models need few.
     size = std::max(*own, std::min(*checked_align(total_, kLargePage), kMaxChunk));
   }
   if (chunk == nullptr || *taken > chunk->bytes - chunk->used) {
@@ -175,7 +176,7 @@ Result<AlignedBytes> WeightMemory::allocate(std::int64_t bytes) {
   return AlignedBytes::shared({{begin, static_cast<std::size_t>(bytes)}, chunk});
 }
 
-/// Null behind the last one. Not a copy of all: runs allocate nothing.
+/// Looks up one chunk rather than copying the list, as runs must not allocate.
 std::shared_ptr<WeightMemory::Chunk> WeightMemory::chunk(std::size_t index) const {
   const MutexLock lock(mutex_);
   return index < chunks_.size() ? chunks_[index] : nullptr;
@@ -190,7 +191,7 @@ std::shared_ptr<WeightMemory::Chunk> WeightMemory::chunk_of(const std::byte* byt
   return found == chunks_.end() ? nullptr : *found;
 }
 
-/// Returns when the page is there, by this thread or another.
+/// Returns when the page is mapped, by this thread or another.
 void WeightMemory::touch_page(Chunk& chunk, std::size_t page, bool full) {
   using State = Chunk::State;
   std::atomic<State>& state = chunk.pages[page];

@@ -32,7 +32,7 @@ bool holds(const AlignedBytes& block, int value) {
   return true;
 }
 
-/// From here on large pages are slow to come.
+/// Makes the watch believe that large pages are slow from now on.
 void slow_down(WeightMemory& memory) { memory.watch().record(1s); }
 
 TEST(LargePageWatch, OneSlowTouchSettlesIt) {
@@ -121,7 +121,7 @@ TEST(WeightMemory, WhatIsNotFilledYetIsLeftAlone) {
   EXPECT_TRUE(holds(waiting, 2));
 }
 
-/// Whether the system has given memory to the page at `byte`.
+/// Returns whether the page at `byte` is resident.
 bool resident(const std::byte* byte) {
   const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
   auto* const begin = reinterpret_cast<void*>(reinterpret_cast<std::uintptr_t>(byte) / page * page);

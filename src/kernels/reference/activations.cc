@@ -18,7 +18,7 @@ T selu_of(T x, T alpha, T gamma) {
   return gamma * (x > T{0} ? x : alpha * std::expm1(x));
 }
 
-/// Converts the attributes to the input's type before it computes.
+/// `bias` and `lambd` are the attributes, converted to the input's type.
 template <class T>
 T shrink_of(T x, T bias, T lambd) {
   if (x < wrap_sub(T{0}, lambd)) return wrap_add(x, bias);

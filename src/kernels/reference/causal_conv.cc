@@ -9,7 +9,8 @@ struct CausalShape {
   bool silu = false;
 };
 
-/// Filters one channel. `state`, the taps - 1 elements before `x`, may be null for zeros.
+/// One channel as its filter reads it: `state`, the taps - 1 elements before `x` (null: zeros),
+/// then `x`.
 template <class T>
 struct CausalRow {
   const CausalShape& s;

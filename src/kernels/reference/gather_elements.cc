@@ -82,7 +82,7 @@ CacheShape cache_shape(const KernelRequest& request) {
   return shape;
 }
 
-/// Returns the row of the cache that the first row of an update replaces.
+/// Returns the row of the cache that the first row of an update replaces. Errors: kOutOfRange.
 Result<std::int64_t> first_row(const CacheShape& shape, std::int64_t index) {
   if (shape.update == 0) return 0;
   if (shape.circular) {

@@ -139,23 +139,23 @@ class HeldDevice {
   explicit HeldDevice(ClContext& context) {
     const ClContext::Commands commands(context);
     cl_context whose = nullptr;
-    function(&clGetCommandQueueInfo, "clGetCommandQueueInfo")(commands.queue(), CL_QUEUE_CONTEXT,
-                                                              sizeof(whose), &whose, nullptr);
-    go_on_ = function(&clCreateUserEvent, "clCreateUserEvent")(whose, nullptr);
-    function(&clEnqueueBarrierWithWaitList, "clEnqueueBarrierWithWaitList")(commands.queue(), 1,
-                                                                            &go_on_, nullptr);
+    function<decltype(clGetCommandQueueInfo)>("clGetCommandQueueInfo")(
+        commands.queue(), CL_QUEUE_CONTEXT, sizeof(whose), &whose, nullptr);
+    go_on_ = function<decltype(clCreateUserEvent)>("clCreateUserEvent")(whose, nullptr);
+    function<decltype(clEnqueueBarrierWithWaitList)>("clEnqueueBarrierWithWaitList")(
+        commands.queue(), 1, &go_on_, nullptr);
   }
   HeldDevice(const HeldDevice&) = delete;
   HeldDevice& operator=(const HeldDevice&) = delete;
   ~HeldDevice() {
-    function(&clSetUserEventStatus, "clSetUserEventStatus")(go_on_, CL_COMPLETE);
+    function<decltype(clSetUserEventStatus)>("clSetUserEventStatus")(go_on_, CL_COMPLETE);
     test_context()->cl().clReleaseEvent(go_on_);
   }
 
  private:
   /// Returns a function that the delegate itself does not need.
   template <class Function>
-  static Function* function(Function*, const char* name) {
+  static Function* function(const char* name) {
     static void* const kLibrary = ::dlopen("libOpenCL.so.1", RTLD_NOW | RTLD_LOCAL);
     return reinterpret_cast<Function*>(::dlsym(kLibrary, name));
   }

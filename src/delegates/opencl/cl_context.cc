@@ -83,12 +83,9 @@ Result<OwnedBuffer> ClContext::make_buffer(std::int64_t bytes, cl_mem_flags flag
 Status ClContext::when_done(const Commands& commands, cl_command_queue queue, cl_event event,
                             Completions::Call call) {
   Completions& line = queue == commands.copies() ? *of_copies_ : *of_queue_;
+  cl_.clFlush(queue);
   Status waiting = line.when_done(event, std::move(call));
-  if (waiting) {
-    cl_.clFlush(queue);
-  } else {
-    cl_.clFinish(queue);
-  }
+  if (!waiting) cl_.clFinish(queue);
   return waiting;
 }
 

@@ -7,12 +7,20 @@
 namespace parallax::opencl {
 namespace {
 
+/// Does not wait for an event that has happened: Oclgrind would run further commands here.
 Status wait_for(const ClLibrary& cl, cl_event event) {
+  const auto state_of = [&](cl_int otherwise) {
+    cl_int state = otherwise;
+    cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, nullptr);
+    return state;
+  };
+  const cl_int before = state_of(CL_QUEUED);
+  if (before == CL_COMPLETE) return {};
+  if (before < 0) return cl_error("a kernel", before);
   const cl_int code = cl.clWaitForEvents(1, &event);
   if (code == CL_SUCCESS) return {};
-  cl_int state = CL_COMPLETE;
-  cl.clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof(state), &state, nullptr);
-  return cl_error("a kernel", state < 0 ? state : code);
+  const cl_int after = state_of(CL_COMPLETE);
+  return cl_error("a kernel", after < 0 ? after : code);
 }
 
 }  // namespace

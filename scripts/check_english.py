@@ -29,10 +29,10 @@ HASH = re.compile(r"^\s*# (.*)$")
 SHARES = {"include": 0.40, "src": 0.33}  # of the lines of headers that are not blank
 MAX_SUBJECT = 72
 COMMITS = 20
-VERBS = set("""Add Allow Append Ask Avoid Begin Build Bump Cache Call Change Check Clear Close Compare Compile Compute Copy Count Cover Declare Decompose
+VERBS = set("""Add Allow Append Ask Avoid Begin Build Bump Cache Call Change Check Clear Close Compare Compile Compute Copy Count Cover Cut Declare Decompose
 Delete Describe Disable Discard Disturb Document Draw Drop Enable End Evict Expect Explain Expose Fail Fix Fold Follow Format Free Fuse Generate Give
 Guard Handle Have Hide Hold Ignore Implement Import Improve Include Infer Install Join Keep Leave Let Limit Link List Load Lock Look Lower Make Mark Match
-Measure Merge Move Name Open Pack Pass Pin Plan Print Publish Raise Read Record Refuse Reject Release Remove Rename Replace Report Reserve
+Measure Merge Move Name Open Pack Pass Pin Plan Print Publish Raise Read Record Refuse Reject Release Remove Rename Replace Report Reserve Restore
 Retry Return Reuse Revert Rewrite Run Save Say Set Share Shorten Show Simplify Skip Sort Split State Stop Store Support Take Tell Test Time
 Trim Tune Turn Unify Unmap Update Use Validate Verify Wait Wake Warn Wrap Write""".split())
 

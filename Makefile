@@ -41,8 +41,9 @@ fuzz-bytes:  ## libFuzzer over all that reads bytes: MINUTES=5 for each program
 	@scripts/setup.sh develop
 	@scripts/fuzz_bytes.sh $(or $(MINUTES),5) $(JOBS)
 
-nightly:  ## what a change need not wait for: half an hour of fuzz, ten minutes of it under ASan + UBSan, fuzz-bytes, faults of delegates, Oclgrind, sanitizers for all instruction sets
+nightly:  ## what a change need not wait for: properties in 5,000 other cases, half an hour of fuzz, ten minutes of it under ASan + UBSan, fuzz-bytes, faults of delegates, Oclgrind, sanitizers for all instruction sets
 	@$(MAKE) fuzz MINUTES=30
+	@RC_PARAMS=max_success=5000 scripts/test.sh build/release $(JOBS) -R 'Property\.'
 	@scripts/build.sh asan-ubsan $(JOBS) px_fuzz
 	@$(PYTHON) tests/fuzz/fuzz.py --minutes 10 --jobs $(JOBS) --no-onnxruntime --program build/asan-ubsan/px_fuzz
 	@$(MAKE) fuzz-bytes MINUTES=10

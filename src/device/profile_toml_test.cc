@@ -213,7 +213,7 @@ TEST(Profile, ErrorsNameFileAndLine) {
   }
 }
 
-TEST(Profile, AnyTextIsReadOrRefused) {
+TEST(ProfileProperty, AnyTextIsReadOrRefused) {
   EXPECT_TRUE(rc::check([](const std::string& noise) {
     std::string text(kProfile);
     const auto at = *rc::gen::inRange<std::size_t>(0, text.size());

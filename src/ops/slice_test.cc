@@ -61,7 +61,7 @@ TEST(SliceTest, SymbolicSizes) {
 
 /// Every concrete slice agrees with Python's, but for starts before the front when stepping
 /// backwards, which ONNX moves to element 0.
-TEST(SliceTest, AgreesWithStepping) {
+TEST(SliceProperty, AgreesWithStepping) {
   EXPECT_TRUE(rc::check("counts", [] {
     const auto dim = *rc::gen::inRange<std::int64_t>(0, 12);
     const auto start = *rc::gen::inRange<std::int64_t>(-15, 15);
@@ -83,7 +83,7 @@ TEST(SliceTest, AgreesWithStepping) {
 }
 
 /// The symbolic count, evaluated, is the concrete one.
-TEST(SliceTest, SymbolicAgreesWithConcrete) {
+TEST(SliceProperty, SymbolicAgreesWithConcrete) {
   EXPECT_TRUE(rc::check("counts", [] {
     const auto dim = *rc::gen::inRange<std::int64_t>(0, 12);
     const auto start =

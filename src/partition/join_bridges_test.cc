@@ -72,7 +72,7 @@ std::string random_text() {
   return text + "output v" + std::to_string(n) + "\n";
 }
 
-TEST(Partition, WithBridgesRegionsStayIndivisible) {
+TEST(PartitionProperty, WithBridgesRegionsStayIndivisible) {
   EXPECT_TRUE(rc::check([] {
     const Planned planned = make_planned(random_text());
     Delegate delegate = gpu();

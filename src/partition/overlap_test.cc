@@ -159,7 +159,7 @@ Case random_case() {
   return result;
 }
 
-TEST(ChooseByOverlap, IsNeverWorseThanWinnersNorThanNothing) {
+TEST(ChooseByOverlapProperty, IsNeverWorseThanWinnersNorThanNothing) {
   EXPECT_TRUE(rc::check([] {
     Case graph = random_case();
     const double winners = graph.seconds(graph.offloaded());

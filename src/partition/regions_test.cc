@@ -175,7 +175,7 @@ Masks masks_of(const Example& example, const Quotient& quotient) {
   return masks;
 }
 
-TEST(Candidates, AreConvexConnectedDisjointAndAcyclic) {
+TEST(CandidatesProperty, AreConvexConnectedDisjointAndAcyclic) {
   EXPECT_TRUE(rc::check([] {
     const Example example = random_example();
     const Quotient quotient = find_candidates(example.edges, example.can_run);
@@ -207,7 +207,7 @@ TEST(Candidates, AreConvexConnectedDisjointAndAcyclic) {
   }));
 }
 
-TEST(Candidates, AreMaximal) {
+TEST(CandidatesProperty, AreMaximal) {
   // Every union of two or more regions that is connected closes a cycle.
   EXPECT_TRUE(rc::check([] {
     const Example example = random_example();
@@ -252,7 +252,7 @@ IdVector<NodeId, RegionId> random_taken(const Example& example) {
   return taken;
 }
 
-TEST(Candidates, OfASecondDelegateAreAcyclicTogetherWithThoseOfTheFirst) {
+TEST(CandidatesProperty, OfASecondDelegateAreAcyclicTogetherWithThoseOfTheFirst) {
   EXPECT_TRUE(rc::check([] {
     Example example = random_example();
     const auto taken = random_taken(example);

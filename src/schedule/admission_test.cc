@@ -46,7 +46,7 @@ std::int64_t bytes_of(const std::vector<BranchCost>& candidates,
   return bytes;
 }
 
-TEST(Admission, NeverOverTheBudgetNorWorseThanSmallestFirst) {
+TEST(AdmissionProperty, NeverOverTheBudgetNorWorseThanSmallestFirst) {
   rc::check("any branches, any room", [] {
     std::vector<BranchCost> candidates(*rc::gen::inRange<std::size_t>(0, 30));
     for (BranchCost& candidate : candidates)
@@ -67,7 +67,7 @@ TEST(Admission, NeverOverTheBudgetNorWorseThanSmallestFirst) {
   });
 }
 
-TEST(Admission, NoSubsetOfAFewIsBetter) {
+TEST(AdmissionProperty, NoSubsetOfAFewIsBetter) {
   rc::check("against every subset", [] {
     std::vector<BranchCost> candidates(*rc::gen::inRange<std::size_t>(1, 7));
     for (BranchCost& candidate : candidates)

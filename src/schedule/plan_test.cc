@@ -299,32 +299,37 @@ void check_plan(Sample& sample, const Plan& plan) {
   }
 }
 
-TEST(MakePlanProperty, PlansAreSafeForEveryBudget) {
-  EXPECT_TRUE(rc::check([](unsigned seed) {
-    Sample sample(seed);
-    const auto free = sample.plan();
-    RC_ASSERT(free.has_value());
-    check_plan(sample, *free);
-    sample.options.parallel = false;
-    const auto sequential = sample.plan();
-    RC_ASSERT(sequential.has_value());
-    check_plan(sample, *sequential);
-    sample.options.parallel = true;
+void check_every_budget(unsigned seed) {
+  Sample sample(seed);
+  const auto free = sample.plan();
+  RC_ASSERT(free.has_value());
+  check_plan(sample, *free);
+  sample.options.parallel = false;
+  const auto sequential = sample.plan();
+  RC_ASSERT(sequential.has_value());
+  check_plan(sample, *sequential);
+  sample.options.parallel = true;
 
-    // A plan exists exactly if the sequential one fits, and always keeps its guarantee.
-    const std::int64_t least = sequential->offsets.bytes + sample.scratch();
-    const std::int64_t enough = std::max(least, free->offsets.bytes + sample.scratch());
-    const std::int64_t stride = 1 + (enough - least) / 12;
-    for (std::int64_t budget = least - 1; budget <= enough + stride; budget += stride) {
-      sample.options.budget = budget;
-      const auto plan = sample.plan();
-      RC_ASSERT(plan.has_value() == (budget >= least));
-      if (!plan) continue;
-      RC_ASSERT(plan->offsets.bytes + sample.scratch() <= budget);
-      check_plan(sample, *plan);
-      if (budget >= enough) RC_ASSERT(plan->steps == free->steps);
-    }
-  }));
+  // A plan exists if and only if the sequential one fits, and always keeps its guarantee.
+  const std::int64_t least = sequential->offsets.bytes + sample.scratch();
+  const std::int64_t enough = std::max(least, free->offsets.bytes + sample.scratch());
+  const std::int64_t stride = 1 + (enough - least) / 12;
+  for (std::int64_t budget = least - 1; budget <= enough + stride; budget += stride) {
+    sample.options.budget = budget;
+    const auto plan = sample.plan();
+    RC_ASSERT(plan.has_value() == (std::max<std::int64_t>(budget, 0) >= least));
+    if (!plan) continue;
+    RC_ASSERT(plan->offsets.bytes + sample.scratch() <= std::max<std::int64_t>(budget, 0));
+    check_plan(sample, *plan);
+    if (budget >= enough) RC_ASSERT(plan->steps == free->steps);
+  }
+}
+
+TEST(MakePlanProperty, PlansAreSafeForEveryBudget) { EXPECT_TRUE(rc::check(check_every_budget)); }
+
+TEST(MakePlanProperty, PlansWithoutBytesFitEveryBudget) {
+  // All tensors of this sample are empty, threads have no scratch; a budget below 0 counts as 0.
+  EXPECT_TRUE(rc::check([] { check_every_budget(127332206); }));
 }
 
 TEST(MakePlanProperty, PlansLikeOthersAreSafe) {

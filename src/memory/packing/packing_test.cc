@@ -105,7 +105,7 @@ TEST(Packing, BuffersThatMeetInTimeShareBytes) {
   EXPECT_THAT(packing.offset, ElementsAre(0, 0, 0));
 }
 
-TEST(Packing, IsTheLeastOfAllOrders) {
+TEST(PackingProperty, IsTheLeastOfAllOrders) {
   EXPECT_TRUE(rc::check([] {
     const Buffers buffers = *any_buffers(7);
     const auto packing = pack(buffers, {});
@@ -116,7 +116,7 @@ TEST(Packing, IsTheLeastOfAllOrders) {
   }));
 }
 
-TEST(Packing, IsSoundAndTheSameEveryTimeWhateverTheLimit) {
+TEST(PackingProperty, IsSoundAndTheSameEveryTimeWhateverTheLimit) {
   EXPECT_TRUE(rc::check([] {
     const Buffers buffers = *any_buffers(60);
     PackingLimit limit;

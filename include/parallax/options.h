@@ -84,7 +84,7 @@ enum class Rates : std::uint8_t {
   /// them. A region that turns out to be slower returns to the CPU. Under Offload::kAll, and for a
   /// pinned plan, nothing is timed beforehand.
   kMeasured,
-  kDescribed,  ///< the delegate's own description
+  kDeclared,  ///< the delegate's own description
 };
 
 /// Options of one session. Session::create() refuses values outside the ranges given here with

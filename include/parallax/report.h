@@ -104,7 +104,7 @@ struct ThreadBytes {
   std::int64_t arena_bytes = 0, scratch_bytes = 0;
   int max_branches = 0;  ///< the most branches that run concurrently
   /// The smallest memory budget that a run fits, with one branch after the other.
-  std::int64_t least_bytes = 0;
+  std::int64_t min_bytes = 0;
 };
 
 /// Nodes of one operator that are given the same kernel.

@@ -38,10 +38,10 @@ Call::~Call() { calls.fetch_sub(1); }
 ShortCall::ShortCall() { short_calls.fetch_add(1); }
 ShortCall::~ShortCall() { short_calls.fetch_sub(1); }
 
-bool torn_by_fork() { return torn.load(std::memory_order_relaxed); }
+bool forked_during_call() { return torn.load(std::memory_order_relaxed); }
 
 Status check_not_torn() {
-  if (!torn_by_fork()) return {};
+  if (!forked_during_call()) return {};
   return tl::unexpected(
       Error{Stage::kSession,
             ErrorCode::kUnsupported,

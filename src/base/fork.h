@@ -40,8 +40,8 @@ class ShortCall {
 
 /// Returns whether this process, or an ancestor, was forked while another thread was in a Call. If
 /// so, objects from before that fork must not be used, not even destroyed.
-bool torn_by_fork();
-/// Errors: kUnsupported (stage kSession) if torn_by_fork().
+bool forked_during_call();
+/// Errors: kUnsupported (stage kSession) if forked_during_call().
 Status check_not_torn();
 
 }  // namespace parallax

@@ -18,8 +18,9 @@ bool in_child(Check check) {
 
 TEST(Fork, ChildrenHaveOtherNumbers) {
   const std::uint64_t here = process_number();
-  EXPECT_TRUE(in_child(
-      [&] { return process_number() != here && !torn_by_fork() && check_not_torn().has_value(); }));
+  EXPECT_TRUE(in_child([&] {
+    return process_number() != here && !forked_during_call() && check_not_torn().has_value();
+  }));
   EXPECT_EQ(process_number(), here);
 }
 
@@ -29,13 +30,13 @@ TEST(Fork, AForkDuringACallTearsTheChildAndItsChildren) {
     EXPECT_TRUE(in_child([] {
       const auto torn = [] {
         const Status status = check_not_torn();
-        return torn_by_fork() && !status && status.error().code == ErrorCode::kUnsupported;
+        return forked_during_call() && !status && status.error().code == ErrorCode::kUnsupported;
       };
       return torn() && in_child(torn);
     }));
-    EXPECT_FALSE(torn_by_fork());
+    EXPECT_FALSE(forked_during_call());
   }
-  EXPECT_TRUE(in_child([] { return !torn_by_fork(); }));
+  EXPECT_TRUE(in_child([] { return !forked_during_call(); }));
 }
 
 }  // namespace

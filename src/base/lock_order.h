@@ -37,7 +37,7 @@ enum class LockOrder : std::uint8_t {
   kBuilding,         ///< OpenCL: a program is built once
   kStaging,          ///< OpenCL: pinned memory is allocated once
   kPacking,          ///< PlanCache: one thread packs weights, with the help of the pool
-  kRewriting,        ///< GraphForms: a form of the graph is created once
+  kRewriting,        ///< GraphVariants: a form of the graph is created once
   kBinding,          ///< Bound: bind() runs once
   kDeferred,         ///< deferred constants: computed once, after their sources
   kFilling,          ///< PackedWeights: a block is filled once
@@ -49,7 +49,7 @@ enum class LockOrder : std::uint8_t {
   kRuntime,       ///< the shared runtime
   kAccount,       ///< MemoryAccount
   kPlans,         ///< PlanCache
-  kSteps,         ///< OutsideSteps
+  kSteps,         ///< AsyncSteps
   kRegions,       ///< RegionStore
   kBoundRegions,  ///< RunTimeRegion
   kObjects,       ///< ObjectAccount

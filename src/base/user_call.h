@@ -35,7 +35,7 @@ auto without_exceptions(Function function) -> decltype(function()) {
 template <class Function>
 auto unless_torn(Function figure) -> decltype(figure()) {
   const Call call;
-  if (torn_by_fork()) return {};
+  if (forked_during_call()) return {};
   return figure();
 }
 

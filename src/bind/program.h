@@ -11,8 +11,8 @@
 
 #include "base/mutex.h"
 #include "bind/branch_order.h"
-#include "bind/faster_order.h"
 #include "bind/run_time_kernels.h"
+#include "bind/scheduler_autotuner.h"
 #include "compile/compiled.h"
 #include "ops/deferred.h"
 
@@ -76,7 +76,7 @@ struct Program {
   BranchOrder order;                     ///< the order that plan.waits allow
   IdVector<ValueId, Storage> storage;    ///< storage of roots; kNone for other values
   IdVector<BranchId, double> branch_ns;  ///< predicted nanoseconds of each branch
-  mutable FasterOrder faster;            ///< used if `order` leaves a choice
+  mutable SchedulerAutotuner faster;     ///< used if `order` leaves a choice
   int threads = 1;                       ///< the most threads of a run, its caller's included
   std::int64_t arena_bytes = 0;          ///< bytes at the front of the block, for tensors
   /// Size of the block of a run: the arena, then the scratch of each thread, then staged copies.

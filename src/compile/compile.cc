@@ -239,8 +239,8 @@ class Compiler {
     return {};
   }
 
-  /// Returns whether the kernel of `alike`, a result of find_alike(), can be used for `id`: neither
-  /// has weights that the other lacks.
+  /// Returns whether the kernel of `alike`, a result of find_equivalent(), can be used for `id`:
+  /// neither has weights that the other lacks.
   bool same_kernel(NodeId id, NodeId alike) const {
     if (alike == id || compiled_->nodes[alike].code.kernel == nullptr) return false;
     const Node& node = graph_.nodes[id];

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "branch/branch.h"
-#include "compile/alike_nodes.h"
+#include "compile/equivalent_nodes.h"
 #include "ir/graph.h"
 #include "kernels/weights/constant_store.h"
 #include "kernels/weights/packed_weights.h"
@@ -66,7 +66,7 @@ struct GraphContext {
   const Delegation delegation;
   const BranchGraph branches;
   const IdVector<NodeId, Position> position;  ///< position of each node in `branches`
-  const IdVector<NodeId, NodeId> alike;       ///< result of find_alike()
+  const IdVector<NodeId, NodeId> alike;       ///< result of find_equivalent()
   const std::shared_ptr<Weights> weights;
   PackedWeights& packed;
   ConstantStore& constants;

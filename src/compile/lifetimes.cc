@@ -173,7 +173,7 @@ class LifetimeFinder {
     const BranchGraph& branches = context_.branches;
     auto& concurrent = compiled_.problem.concurrent;
     concurrent.resize(branches.branches.size());
-    std::size_t left = kMostCompanions;
+    std::size_t left = kMaxCompanions;
     IdVector<BranchId, bool> ordered;
     for (const BranchId region : branches.branches.ids()) {
       if (!branches.region[region].valid()) continue;
@@ -207,7 +207,7 @@ class LifetimeFinder {
   }
 
   /// Branches, counted once for each region: keeps contrived graphs from taking long.
-  static constexpr std::size_t kMostCompanions = 1 << 20;
+  static constexpr std::size_t kMaxCompanions = 1 << 20;
 
   Compiled& compiled_;
   const Graph& graph_;

@@ -46,7 +46,7 @@ TEST(Answers, AForkWaitsForThem) {
   std::thread delegate([context] { answer(context, PX_OK, nullptr); });
   taken.wait(false);
   const pid_t child = ::fork();
-  if (child == 0) ::_exit(torn_by_fork() ? 1 : 0);
+  if (child == 0) ::_exit(forked_during_call() ? 1 : 0);
   int status = -1;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0) << "the child was forked while a thread took an answer";

@@ -95,7 +95,7 @@ class RegionStep {
   // has. Call one of them, once. If neither is called, `done` is destroyed without a call, which
   // counts as a failure.
   void end(Status status) { status_ = std::move(status); }
-  void lose(Error error) {
+  void fail(Error error) {
     lost_ = true;
     end(tl::unexpected(std::move(error)));
   }

@@ -105,7 +105,7 @@ void DelegateDevice::prepare_region(RegionId region, const Logger& log) {
   if (!bound && !problem) problem = bound.error();
   if (problem) {
     const Refusal kind = state->problem() ? Refusal::kRegion : refusal_of_bind(problem->code);
-    if (state->tell(kind))
+    if (state->mark_reported(kind))
       log.warn(fmt::format("delegate '{}' does not run the region of node '{}': {}{}",
                            use_of(region).opened->spec, state->name, scope_of(kind),
                            problem->to_string()));
@@ -263,7 +263,7 @@ std::vector<RefusedRegion> DelegateDevice::take_refused() {
 
 bool DelegateDevice::is_news(RegionId region, const Error& error) noexcept {
   const auto state = prepared(region).state;
-  return state == nullptr || state->tell(refusal_of_run(error.code));
+  return state == nullptr || state->mark_reported(refusal_of_run(error.code));
 }
 
 /// Regions that were not prepared yet may be run.

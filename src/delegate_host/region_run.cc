@@ -287,7 +287,7 @@ void end_region(const std::shared_ptr<RegionStep>& step, Status status) noexcept
     const RegionStart& given = step->start();
     for (const auto& [root, tensor] : roots_of(given)) given.run_values->let_go(root);
     if (fetched) return step->end(std::move(result));
-    step->lose(fetched.error());
+    step->fail(fetched.error());
   };
   try {
     if (status || !start.done.is_wanted()) return end({}, std::move(status));
@@ -302,7 +302,7 @@ void end_region(const std::shared_ptr<RegionStep>& step, Status status) noexcept
     }
     (*all)({});
   } catch (...) {
-    step->lose(caught(Stage::kExecute));
+    step->fail(caught(Stage::kExecute));
   }
 }
 

@@ -57,7 +57,7 @@ void RegionState::refuse(Refusal kind, Error error) {
     failed_.store(true, std::memory_order_release);
 }
 
-bool RegionState::tell(Refusal kind) noexcept {
+bool RegionState::mark_reported(Refusal kind) noexcept {
   const unsigned bit = 1U << static_cast<unsigned>(kind);
   return (told_.fetch_or(bit) & bit) == 0;
 }

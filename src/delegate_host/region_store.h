@@ -61,8 +61,8 @@ class RegionState {
   /// Records a refusal. The first of each kind is kept for reports until forget(); problem()
   /// returns that of kRegion or kDevice.
   void refuse(Refusal kind, Error error);
-  /// Returns true for the first call with this kind since forget(): the refusal is worth a warning.
-  bool tell(Refusal kind) noexcept;
+  /// Returns true on the first call with this kind since forget(): the refusal is worth a warning.
+  bool mark_reported(Refusal kind) noexcept;
   /// Returns the refusals, one for each kind, for reports.
   std::vector<RegionRefusal> refusals() const;
   /// Clears all refusals, so that the delegate is tried again.

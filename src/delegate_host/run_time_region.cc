@@ -25,7 +25,7 @@ Result<std::shared_ptr<BoundRegion>> RunTimeRegion::bind(const std::vector<Value
   if (bound) return bound;
   const Refusal kind = refusal_of_bind(bound.error().code);
   entry_.state->refuse(kind, bound.error());
-  if (log != nullptr && entry_.state->tell(kind))
+  if (log != nullptr && entry_.state->mark_reported(kind))
     log->warn(fmt::format("delegate '{}' does not run the region of node '{}': {}{}",
                           use_.opened->spec, entry_.state->name, scope_of(kind),
                           bound.error().to_string()));

@@ -50,14 +50,14 @@ double WorkRates::at(const Points& points, double predicted, double otherwise) {
 }
 
 double region_factor(const Calibration& calibration) {
-  constexpr double kMost = 4;
+  constexpr double kMax = 4;
   std::vector<double> factors;
   for (const RegionSample& region : calibration.regions)
     if (region.predicted > 0) factors.push_back(region.seconds / region.predicted);
   if (factors.empty()) return 1;
   const auto half = factors.begin() + static_cast<std::ptrdiff_t>(factors.size() / 2);
   std::nth_element(factors.begin(), half, factors.end());
-  return std::clamp(*half, 1 / kMost, kMost);
+  return std::clamp(*half, 1 / kMax, kMax);
 }
 
 std::optional<int> best_share(const Calibration& calibration, std::uint64_t key) {

@@ -63,7 +63,7 @@ void ChainKernel::wait(std::size_t s, std::span<const std::byte* const> operands
 Status ChainKernel::run_step(std::size_t s, const ChainBlock& block, const KernelArgs& args,
                              Places& places) const {
   const RunnableStep& step = steps_[s];
-  std::array<const std::byte*, kMostChainOperands> operands{};
+  std::array<const std::byte*, kMaxChainOperands> operands{};
   for (std::size_t i = 0; i < step.operands.size(); ++i) {
     const ChainOperand& operand = step.operands[i];
     if (operand.kind == ChainOperand::Kind::kInput) operands[i] = places.inputs[operand.index];

@@ -56,14 +56,14 @@ class ChainKernel final : public Kernel {
 
   /// Addresses of the operands of one block. One object serves the blocks of a tile in turn.
   struct Places {
-    std::array<const std::byte*, kMostChainInputs> inputs{};
+    std::array<const std::byte*, kMaxChainInputs> inputs{};
     /// For each spread input, the source of the elements that its slot holds, and their number: a
     /// block that reads the same elements need not copy them again.
-    std::array<std::pair<const std::byte*, std::int64_t>, kMostChainInputs> spread{};
-    std::array<std::byte*, kMostChainSteps> results{};
+    std::array<std::pair<const std::byte*, std::int64_t>, kMaxChainInputs> spread{};
+    std::array<std::byte*, kMaxChainSteps> results{};
     /// Consecutive steps in registers that are yet to be executed, and their number. A step adds up
     /// to two: a load and itself.
-    std::array<RegisterStep, 2 * kMostChainSteps> waiting;
+    std::array<RegisterStep, 2 * kMaxChainSteps> waiting;
     std::size_t waits = 0;
   };
   /// Sets the inputs' addresses and fills the slots of spread inputs.

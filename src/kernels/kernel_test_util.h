@@ -138,8 +138,8 @@ inline Result<Graph> one_node_graph(const KernelRun& run) {
   const NodeId node = builder.node(run.op, ids, run.attributes, "node", run.outputs);
   graph.nodes[node].epilogue = run.epilogue;
   PX_RETURN_IF_ERROR(check_node(graph.nodes[node], false));
-  LoadBudget budget;
-  PX_RETURN_IF_ERROR(Inference(graph, budget).infer(node));
+  LoadQuota quota;
+  PX_RETURN_IF_ERROR(Inference(graph, quota).infer(node));
   return graph;
 }
 

@@ -17,7 +17,7 @@ namespace {
 /// so that no two tiles write the same byte.
 constexpr std::int64_t kChunk = 8192;
 /// Limit of the outputs of operators that size them while running.
-constexpr std::size_t kMostDynamic = 8;
+constexpr std::size_t kMaxDynamic = 8;
 
 /// Kernels of unsigned integers alone have one wide type.
 DType wide_type(DType dtype, bool keep_sign) {
@@ -98,7 +98,7 @@ class WideOutputs final : public DynamicOutputs {
   DynamicOutputs* outer_;
   std::span<const Port> ports_;
   std::byte* scratch_;
-  std::array<Given, kMostDynamic> given_{};
+  std::array<Given, kMaxDynamic> given_{};
 };
 
 /// An inner kernel with its inputs and outputs. Its scratch holds the pointers of these, their wide
@@ -258,7 +258,7 @@ Result<Part> make_part(const KernelRequest& request, std::int64_t count, bool ke
   Part part;
   if (made.kernel == nullptr) return part;
   const bool dynamic = made.kernel->dynamic_outputs();
-  if (dynamic && request.outputs.size() > kMostDynamic) return part;
+  if (dynamic && request.outputs.size() > kMaxDynamic) return part;
   std::int64_t room = -1;
   if (dynamic)
     for (const TensorDesc& input : request.inputs) room = std::max(room, input.elements());

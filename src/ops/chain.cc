@@ -82,7 +82,7 @@ bool read_parameter(std::string_view text, std::vector<ChainStep>& steps) {
 
 bool read_step(IntReader& ints, std::size_t inputs, std::size_t index, ChainStep& step) {
   const auto dtype = ints.next(0, static_cast<std::int64_t>(kDTypes.size()) - 1);
-  const auto count = ints.next(1, static_cast<std::int64_t>(kMostChainOperands));
+  const auto count = ints.next(1, static_cast<std::int64_t>(kMaxChainOperands));
   if (!dtype || !count) return false;
   step.dtype = static_cast<DType>(*dtype);
   for (std::int64_t i = 0; i < *count; ++i) {
@@ -222,7 +222,7 @@ Attributes write_chain(const ChainProgram& program) {
 std::optional<ChainProgram> read_chain(const Node& node) {
   const auto names = node.attributes.get<Strings>(kSteps, {});
   const Ints results = node.attributes.get_ints(kResults);
-  if (names.empty() || names.size() > kMostChainSteps || node.inputs.size() > kMostChainInputs ||
+  if (names.empty() || names.size() > kMaxChainSteps || node.inputs.size() > kMaxChainInputs ||
       results.size() != node.outputs.size())
     return std::nullopt;
   ChainProgram program;
@@ -261,7 +261,7 @@ const OpDef& op_def_ElementwiseChain() {
     OpDef d;
     d.kind = OpKind::kElementwiseChain;
     d.internal = true;
-    d.max_inputs = static_cast<int>(kMostChainInputs);
+    d.max_inputs = static_cast<int>(kMaxChainInputs);
     d.max_outputs = -1;
     d.attributes = {{kSteps, AttributeType::kStrings},
                     {kProgram, AttributeType::kInts},

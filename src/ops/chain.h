@@ -14,7 +14,7 @@
 namespace parallax {
 
 /// Bounds of a program: kernels keep tables of such sizes on the stack.
-inline constexpr std::size_t kMostChainSteps = 64, kMostChainInputs = 32, kMostChainOperands = 4;
+inline constexpr std::size_t kMaxChainSteps = 64, kMaxChainInputs = 32, kMaxChainOperands = 4;
 
 struct ChainOperand {
   enum class Kind : std::uint8_t { kNone, kInput, kStep };

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/load_budget.h"
+#include "ir/load_quota.h"
 #include "ops/op.h"
 
 namespace parallax {
@@ -79,10 +79,10 @@ std::optional<std::int64_t> known_scalar(const Value& value);
 /// and finds which dimensions of carried values stay the same from trip to trip: the others become
 /// kData symbols of the body. Errors: of the bodies' inference; kInvalidModel where counts or types
 /// do not go together; kUnsupported where a carried value changes its rank.
-Status infer_bodies(Graph& graph, NodeId node, LoadBudget& budget);
+Status infer_bodies(Graph& graph, NodeId node, LoadQuota& quota);
 
 /// The types of a body's inputs from those of the node, without inferring the body: what a loader
 /// needs to build it. Errors: as infer_bodies.
-Status seed_body(const Graph& graph, const Node& node, Graph& body, LoadBudget& budget);
+Status seed_body(const Graph& graph, const Node& node, Graph& body, LoadQuota& quota);
 
 }  // namespace parallax

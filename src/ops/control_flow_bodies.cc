@@ -68,16 +68,16 @@ class BodySymbols {
 
 class Seeder {
  public:
-  Seeder(const Graph& graph, const Node& node, Graph& body, LoadBudget& budget)
-      : graph_(graph), node_(node), body_(body), budget_(budget), symbols_(graph, body) {}
+  Seeder(const Graph& graph, const Node& node, Graph& body, LoadQuota& quota)
+      : graph_(graph), node_(node), body_(body), quota_(quota), symbols_(graph, body) {}
 
   Status run() {
     // The cost of copying the body and its symbols.
     const auto size = std::ssize(body_.values) + std::ssize(body_.symbols);
     const std::int64_t terms = expr_terms();
-    PX_RETURN_IF_ERROR(need_work(graph_, node_, size * LoadBudget::kWorkPerInput, budget_));
+    PX_RETURN_IF_ERROR(need_work(graph_, node_, size * LoadQuota::kWorkPerInput, quota_));
     PX_RETURN_IF_ERROR(seed());
-    return need_work(graph_, node_, (expr_terms() - terms) * LoadBudget::kWorkPerTerm, budget_);
+    return need_work(graph_, node_, (expr_terms() - terms) * LoadQuota::kWorkPerTerm, quota_);
   }
 
  private:
@@ -97,13 +97,13 @@ class Seeder {
       Value& input = inner(body_.inputs.size() - i);
       InferOutput type{value.dtype, symbols_.inside(value.shape), {}, value.container};
       // Asked before the elements are made: very many bodies may capture them.
-      const std::int64_t room = budget_.bytes_left() + content_bytes(input.content);
+      const std::int64_t room = quota_.bytes_left() + content_bytes(input.content);
       if (value.content && content_bytes(value.content) > room) {
-        budget_.leave_out();
+        quota_.leave_out();
       } else if (value.content) {
         type.content = symbols_.inside(*value.content);
       }
-      PX_RETURN_IF_ERROR(set_type(graph_, node_, input, std::move(type), budget_));
+      PX_RETURN_IF_ERROR(set_type(graph_, node_, input, std::move(type), quota_));
     }
     return {};
   }
@@ -130,7 +130,7 @@ class Seeder {
     ContainerType container = join(value.container, input.container);
     if (container == nullptr) container = value.container;
     return set_type(graph_, node_, input, {value.dtype, std::move(shape), {}, std::move(container)},
-                    budget_);
+                    quota_);
   }
 
   Status seed_slice(const LoopParts& parts, std::size_t i) {
@@ -143,32 +143,32 @@ class Seeder {
     Shape shape = symbols_.inside(value.shape);
     shape.erase(shape.begin() + axis.axis);
     return set_type(graph_, node_, inner(parts.carried + i), {value.dtype, std::move(shape), {}},
-                    budget_);
+                    quota_);
   }
 
   const Graph& graph_;
   const Node& node_;
   Graph& body_;
-  LoadBudget& budget_;
+  LoadQuota& quota_;
   BodySymbols symbols_;
 };
 
 /// Lets a carried container be all that the body makes of it. Whether that is more than before.
 Result<bool> widen_container(const Graph& graph, const Node& node, Graph& body, ValueId in,
-                             const Value& out, LoadBudget& budget) {
+                             const Value& out, LoadQuota& quota) {
   Value& value = body.values[in];
   if (value.container == nullptr && out.container == nullptr) return false;
   ContainerType both = join(value.container, out.container);
   if (both == nullptr)
     return refuse(node, fmt::format("'{}' comes back as another type", value.name));
   if (same(both, value.container)) return false;
-  PX_RETURN_IF_ERROR(set_type(graph, node, value, {value.dtype, {}, {}, std::move(both)}, budget));
+  PX_RETURN_IF_ERROR(set_type(graph, node, value, {value.dtype, {}, {}, std::move(both)}, quota));
   return true;
 }
 
 /// Makes dimensions that the body changes symbols of its own; false where none is left.
 Result<bool> find_changes(const Graph& graph, const Node& node, const LoopParts& parts, Graph& body,
-                          LoadBudget& budget, bool all) {
+                          LoadQuota& quota, bool all) {
   BodySymbols symbols(graph, body);
   bool changed = false;
   for (std::size_t i = 0; i < parts.carried; ++i) {
@@ -179,7 +179,7 @@ Result<bool> find_changes(const Graph& graph, const Node& node, const LoopParts&
                     fmt::format("'{}' is carried as {} and comes back as {}", body.values[in].name,
                                 to_string(body.values[in].dtype), to_string(out.dtype)));
     }
-    PX_ASSIGN(const bool wider, widen_container(graph, node, body, in, out, budget));
+    PX_ASSIGN(const bool wider, widen_container(graph, node, body, in, out, quota));
     changed = changed || wider;
     if (body.values[in].container != nullptr) continue;
     if (out.shape.size() != body.values[in].shape.size()) {
@@ -197,18 +197,18 @@ Result<bool> find_changes(const Graph& graph, const Node& node, const LoopParts&
       type.shape[axis] = symbols.changing_dimension(body.values[in], axis);
       changed = true;
     }
-    PX_RETURN_IF_ERROR(set_type(graph, node, body.values[in], std::move(type), budget));
+    PX_RETURN_IF_ERROR(set_type(graph, node, body.values[in], std::move(type), quota));
   }
   return changed;
 }
 
-Status infer_loop_body(const Graph& graph, const Node& node, Graph& body, LoadBudget& budget) {
+Status infer_loop_body(const Graph& graph, const Node& node, Graph& body, LoadQuota& quota) {
   PX_ASSIGN(const LoopParts parts, loop_parts(node));
   for (int tries = 1;; ++tries) {
-    PX_RETURN_IF_ERROR(infer_graph(body, budget));
-    PX_ASSIGN(const bool changed, find_changes(graph, node, parts, body, budget, tries == kTries));
+    PX_RETURN_IF_ERROR(infer_graph(body, quota));
+    PX_ASSIGN(const bool changed, find_changes(graph, node, parts, body, quota, tries == kTries));
     if (!changed) break;
-    PX_RETURN_IF_ERROR(seed_body(graph, node, body, budget));
+    PX_RETURN_IF_ERROR(seed_body(graph, node, body, quota));
   }
   if (parts.first_output == 0) return {};
   const Value& condition = body.values[body.outputs[0]];
@@ -218,19 +218,19 @@ Status infer_loop_body(const Graph& graph, const Node& node, Graph& body, LoadBu
 
 }  // namespace
 
-Status seed_body(const Graph& graph, const Node& node, Graph& body, LoadBudget& budget) {
-  return Seeder(graph, node, body, budget).run();
+Status seed_body(const Graph& graph, const Node& node, Graph& body, LoadQuota& quota) {
+  return Seeder(graph, node, body, quota).run();
 }
 
-Status infer_bodies(Graph& graph, NodeId id, LoadBudget& budget) {
+Status infer_bodies(Graph& graph, NodeId id, LoadQuota& quota) {
   if (graph.nodes[id].op == OpKind::kIf) PX_RETURN_IF_ERROR(check_branches(graph.nodes[id]));
   for (std::size_t i = 0; i < graph.nodes[id].bodies.size(); ++i) {
     Node& node = graph.nodes[id];
     if (i > 0 && node.bodies[i] == node.bodies[0]) continue;
     auto body = std::make_shared<Graph>(*node.bodies[i]);
-    PX_RETURN_IF_ERROR(seed_body(graph, node, *body, budget));
-    PX_RETURN_IF_ERROR(node.op == OpKind::kIf ? infer_graph(*body, budget)
-                                              : infer_loop_body(graph, node, *body, budget));
+    PX_RETURN_IF_ERROR(seed_body(graph, node, *body, quota));
+    PX_RETURN_IF_ERROR(node.op == OpKind::kIf ? infer_graph(*body, quota)
+                                              : infer_loop_body(graph, node, *body, quota));
     const auto before = std::exchange(node.bodies[i], std::move(body));
     for (std::size_t k = i + 1; k < node.bodies.size(); ++k)
       if (node.bodies[k] == before) node.bodies[k] = node.bodies[i];

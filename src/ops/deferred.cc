@@ -14,8 +14,8 @@
 #include "base/machine/large_pages.h"
 #include "base/mutex.h"
 #include "base/status.h"
+#include "ir/charge.h"
 #include "ir/dtype_sets.h"
-#include "ops/payment.h"
 
 namespace parallax {
 namespace {
@@ -61,7 +61,7 @@ class Deferred {
       : memory_(bytes), sources_(std::move(sources)), fill_(std::move(fill)) {
     for (const Constant& source : sources_) {
       depth_ = std::max(depth_, 1 + keep(source));
-      holds_ = holds_ || depth_ > 1 || &unpaid(source.owner) != &source.owner;
+      holds_ = holds_ || depth_ > 1 || &uncharged(source.owner) != &source.owner;
     }
     stays_ = holds_;
   }
@@ -151,7 +151,7 @@ struct DeferredOwner {
 
 /// Null for other constants.
 const std::shared_ptr<Deferred>* deferred_of(const Constant& constant) {
-  const auto* const owner = std::get_deleter<DeferredOwner>(unpaid(constant.owner));
+  const auto* const owner = std::get_deleter<DeferredOwner>(uncharged(constant.owner));
   return owner == nullptr ? nullptr : &owner->deferred;
 }
 

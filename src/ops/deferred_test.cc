@@ -7,7 +7,7 @@
 #include <limits>
 #include <thread>
 
-#include "ops/payment.h"
+#include "ir/charge.h"
 
 namespace parallax {
 namespace {
@@ -74,8 +74,8 @@ TEST(Deferred, IsLargeAndHasNoIntegers) {
   EXPECT_FALSE(may_be_deferred(DType::kF32, Dims{most - 1}));
   for (const DType dtype : {DType::kBool, DType::kI32, DType::kI64})
     EXPECT_FALSE(may_be_deferred(dtype, Dims{8 * most}));
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  EXPECT_FALSE(may_be_deferred(DType::kF32, Dims{kMost, kMost})) << "more than 63 bits";
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  EXPECT_FALSE(may_be_deferred(DType::kF32, Dims{kMax, kMax})) << "more than 63 bits";
 }
 
 TEST(Deferred, OthersNeedNoComputing) {
@@ -113,21 +113,21 @@ TEST(Deferred, ASourceIsComputedOnceForAllAndThenGoes) {
 }
 
 TEST(Deferred, StaysWhereItsSourcesTakeMemory) {
-  const auto budget = std::make_shared<LoadBudget>();
-  const std::int64_t before = budget->bytes_left();
+  const auto quota = std::make_shared<LoadQuota>();
+  const std::int64_t before = quota->bytes_left();
   Constant paid = ramp(1);
-  ASSERT_TRUE(pay(budget, paid));
+  ASSERT_TRUE(charge(quota, paid));
   std::atomic<int> calls = 0;
   Constant constant = sum(paid, paid, calls);
   paid = {};
-  ASSERT_TRUE(pay(budget, constant));
+  ASSERT_TRUE(charge(quota, constant));
   EXPECT_EQ(deferred_depth(constant), 1) << "although it was paid for";
   EXPECT_TRUE(holds_memory(constant));
-  EXPECT_LT(budget->bytes_left(), before - kElements * 4 * kPaidPerByte);
+  EXPECT_LT(quota->bytes_left(), before - kElements * 4 * kChargePerByte);
   { ASSERT_TRUE(compute(constant)); }
   EXPECT_TRUE(is_computed(constant));
   EXPECT_FALSE(holds_memory(constant));
-  EXPECT_EQ(budget->bytes_left(), before - kElements * 4 * kPaidPerByte);
+  EXPECT_EQ(quota->bytes_left(), before - kElements * 4 * kChargePerByte);
   EXPECT_EQ(element(constant, 4), 8.0F);
 }
 

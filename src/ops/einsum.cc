@@ -158,10 +158,10 @@ Result<std::vector<Expr>> label_sizes(const InferContext& context, const EinsumE
 }
 
 /// More than any model has, few enough that strides of every label take little.
-constexpr std::size_t kMostEinsumInputs = 256;
+constexpr std::size_t kMaxEinsumInputs = 256;
 
 InferResult infer_einsum(const InferContext& context) {
-  if (context.inputs.size() > kMostEinsumInputs)
+  if (context.inputs.size() > kMaxEinsumInputs)
     return fail(context, "too many inputs", ErrorCode::kUnsupported);
   std::vector<int> ranks;
   for (std::size_t i = 0; i < context.inputs.size(); ++i) {

@@ -108,36 +108,35 @@ Expr FreshSymbols::make(const Node& node, int number) {
   }
 }
 
-Status need_work(const Graph& graph, const Node& node, std::int64_t work, LoadBudget& budget) {
-  if (budget.need_work(work)) return {};
+Status need_work(const Graph& graph, const Node& node, std::int64_t work, LoadQuota& quota) {
+  if (quota.need_work(work)) return {};
   return spent(graph, node, "work");
 }
 
 Status set_type(const Graph& graph, const Node& node, Value& value, InferOutput type,
-                LoadBudget& budget) {
-  budget.return_type(shape_bytes(value.shape), content_bytes(value.content));
+                LoadQuota& quota) {
+  quota.return_type(shape_bytes(value.shape), content_bytes(value.content));
   value.shape.clear();
   value.content.reset();
-  if (!budget.need_shape(shape_bytes(type.shape))) return spent(graph, node, "memory");
+  if (!quota.need_shape(shape_bytes(type.shape))) return spent(graph, node, "memory");
   value.dtype = type.dtype;
   value.shape = std::move(type.shape);
   value.container = std::move(type.container);
-  if (budget.take_elements(content_bytes(type.content))) value.content = std::move(type.content);
+  if (quota.take_elements(content_bytes(type.content))) value.content = std::move(type.content);
   return {};
 }
 
-void settle(const Graph& graph, LoadBudget& budget) {
+void settle(const Graph& graph, LoadQuota& quota) {
   TypeBytes sum;
   add_types(graph, sum);
-  budget.settle_types(sum.shapes, sum.contents);
+  quota.settle_types(sum.shapes, sum.contents);
 }
 
 namespace {
 
-Status need_work_of_node(const Graph& graph, const Node& node, LoadBudget& budget) {
+Status need_work_of_node(const Graph& graph, const Node& node, LoadQuota& quota) {
   const auto inputs = static_cast<std::int64_t>(node.inputs.size());
-  return need_work(graph, node, LoadBudget::kWorkPerNode + inputs * LoadBudget::kWorkPerInput,
-                   budget);
+  return need_work(graph, node, LoadQuota::kWorkPerNode + inputs * LoadQuota::kWorkPerInput, quota);
 }
 
 /// Arithmetic on shapes: inference would make the expressions of its elements once more.
@@ -164,15 +163,15 @@ bool agrees(const Value& value, const InferOutput& output) {
 
 }  // namespace
 
-Status check_inferred(const Graph& graph, LoadBudget& budget) {
+Status check_inferred(const Graph& graph, LoadQuota& quota) {
   IdVector<SymbolId, Symbol> symbols = graph.symbols;
   std::vector<InferInput> inputs;
   for (const Node& node : graph.nodes) {
     PX_RETURN_IF_ERROR(check_node(node, false));
-    PX_RETURN_IF_ERROR(need_work_of_node(graph, node, budget));
+    PX_RETURN_IF_ERROR(need_work_of_node(graph, node, quota));
     for (std::size_t i = 0; i < node.bodies.size(); ++i)
       if (i == 0 || node.bodies[i] != node.bodies[0])
-        PX_RETURN_IF_ERROR(check_inferred(*node.bodies[i], budget));
+        PX_RETURN_IF_ERROR(check_inferred(*node.bodies[i], quota));
     if (computes_elements(graph, node)) continue;
     const std::int64_t terms = expr_terms();
     const InferContext context{
@@ -183,7 +182,7 @@ Status check_inferred(const Graph& graph, LoadBudget& budget) {
         &symbols};
     PX_ASSIGN(const auto outputs, infer_checked(context));
     PX_RETURN_IF_ERROR(
-        need_work(graph, node, (expr_terms() - terms) * LoadBudget::kWorkPerTerm, budget));
+        need_work(graph, node, (expr_terms() - terms) * LoadQuota::kWorkPerTerm, quota));
     for (std::size_t i = 0; i < node.outputs.size(); ++i) {
       if (!node.outputs[i].valid()) continue;
       const Value& value = graph.values[node.outputs[i]];
@@ -198,9 +197,9 @@ Status check_inferred(const Graph& graph, LoadBudget& budget) {
 }
 
 Status Inference::infer(NodeId id) {
-  PX_RETURN_IF_ERROR(need_work_of_node(graph_, graph_.nodes[id], budget_));
+  PX_RETURN_IF_ERROR(need_work_of_node(graph_, graph_.nodes[id], quota_));
   if (op_def(graph_.nodes[id].op).control_flow)
-    PX_RETURN_IF_ERROR(infer_bodies(graph_, id, budget_));
+    PX_RETURN_IF_ERROR(infer_bodies(graph_, id, quota_));
   const Node& node = graph_.nodes[id];
   const std::int64_t terms = expr_terms();
   int asked = 0;
@@ -209,11 +208,11 @@ Status Inference::infer(NodeId id) {
                              &graph_.symbols};
   PX_ASSIGN(auto outputs, infer_checked(context));
   PX_RETURN_IF_ERROR(
-      need_work(graph_, node, (expr_terms() - terms) * LoadBudget::kWorkPerTerm, budget_));
+      need_work(graph_, node, (expr_terms() - terms) * LoadQuota::kWorkPerTerm, quota_));
   for (std::size_t i = 0; i < node.outputs.size(); ++i) {
     if (!node.outputs[i].valid()) continue;
     PX_RETURN_IF_ERROR(
-        set_type(graph_, node, graph_.values[node.outputs[i]], std::move(outputs[i]), budget_));
+        set_type(graph_, node, graph_.values[node.outputs[i]], std::move(outputs[i]), quota_));
   }
   return {};
 }
@@ -247,17 +246,17 @@ Error InferContext::error(std::string message, ErrorCode code) const {
     for (const Symbol& symbol : *symbols) names.push_back(symbol.name);
   }
   std::string list;
-  constexpr std::size_t kMostListed = 16;
-  for (std::size_t i = 0; i < std::min(inputs.size(), kMostListed); ++i) {
+  constexpr std::size_t kMaxListed = 16;
+  for (std::size_t i = 0; i < std::min(inputs.size(), kMaxListed); ++i) {
     list += (i == 0 ? "" : ", ") + describe(inputs[i], names);
   }
-  if (inputs.size() > kMostListed) list += fmt::format(" and {} more", inputs.size() - kMostListed);
+  if (inputs.size() > kMaxListed) list += fmt::format(" and {} more", inputs.size() - kMaxListed);
   return {Stage::kLoad, code, node.name,
           fmt::format("{}: {} (inputs: {})", to_string(node.op), message, list)};
 }
 
-Status infer_graph(Graph& graph, LoadBudget& budget) {
-  Inference inference(graph, budget);
+Status infer_graph(Graph& graph, LoadQuota& quota) {
+  Inference inference(graph, quota);
   for (const NodeId id : graph.nodes.ids()) {
     PX_RETURN_IF_ERROR(check_node(graph.nodes[id], false));
     PX_RETURN_IF_ERROR(inference.infer(id));
@@ -266,11 +265,11 @@ Status infer_graph(Graph& graph, LoadBudget& budget) {
 }
 
 Status infer_graph(Graph& graph, std::int64_t file_bytes) {
-  LoadBudget budget;
-  budget.allow_file(file_bytes);
-  budget.allow_nodes(static_cast<std::int64_t>(graph.nodes.size()));
-  settle(graph, budget);
-  return infer_graph(graph, budget);
+  LoadQuota quota;
+  quota.allow_file(file_bytes);
+  quota.allow_nodes(static_cast<std::int64_t>(graph.nodes.size()));
+  settle(graph, quota);
+  return infer_graph(graph, quota);
 }
 
 namespace {

@@ -8,7 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "ops/load_budget.h"
+#include "ir/load_quota.h"
 #include "ops/op.h"
 
 namespace parallax {
@@ -29,43 +29,43 @@ class FreshSymbols {
 /// Inference over the nodes of one graph, which may grow meanwhile; both must outlive it.
 class Inference {
  public:
-  Inference(Graph& graph, LoadBudget& budget) : graph_(graph), budget_(budget), symbols_(graph) {}
+  Inference(Graph& graph, LoadQuota& quota) : graph_(graph), quota_(quota), symbols_(graph) {}
 
   /// Fills dtype, shape and content of the outputs of `node` (whose inputs are filled), adding
   /// kData symbols as needed. Refuses outputs of rank > Dims::kMaxRank. Errors: as the operator's
-  /// inference; kUnsupported where the budget is spent.
+  /// inference; kUnsupported where the quota is spent.
   Status infer(NodeId node);
 
  private:
   Graph& graph_;
-  LoadBudget& budget_;
+  LoadQuota& quota_;
   FreshSymbols symbols_;
   std::vector<InferInput> inputs_;  ///< keeps its memory from node to node
 };
 
 /// Inference::infer over all nodes, in order, after check_node on each.
-Status infer_graph(Graph& graph, LoadBudget& budget);
-/// With a budget of its own, for a graph that is not being loaded. `file_bytes`: of its model.
+Status infer_graph(Graph& graph, LoadQuota& quota);
+/// With a quota of its own, for a graph that is not being loaded. `file_bytes`: of its model.
 Status infer_graph(Graph& graph, std::int64_t file_bytes = 0);
 
 /// Checks that each node, in bodies too, is one that its operator computes, of the types and ranks
 /// that the graph has for its outputs and of no other dimensions; the latter is left out for
 /// arithmetic on known elements. The graph stays as it is. Errors: kInternal if node and graph
 /// disagree; as check_node and Inference::infer. O(V+E).
-Status check_inferred(const Graph& graph, LoadBudget& budget);
+Status check_inferred(const Graph& graph, LoadQuota& quota);
 
 /// Returns the bytes of known elements in the load's account.
 std::int64_t content_bytes(const Content& content);
-/// Takes the work from the budget. Errors: kUnsupported, of `node` in `graph`, where it is spent.
-Status need_work(const Graph& graph, const Node& node, std::int64_t work, LoadBudget& budget);
-/// Gives a value another type, and the budget back what its shape and content took. The content
-/// stays unknown where the budget is spent. Errors: kUnsupported, of `node` in `graph`, where even
+/// Takes the work from the quota. Errors: kUnsupported, of `node` in `graph`, where it is spent.
+Status need_work(const Graph& graph, const Node& node, std::int64_t work, LoadQuota& quota);
+/// Gives a value another type, and the quota back what its shape and content took. The content
+/// stays unknown where the quota is spent. Errors: kUnsupported, of `node` in `graph`, where even
 /// the shape is too much.
 Status set_type(const Graph& graph, const Node& node, Value& value, InferOutput type,
-                LoadBudget& budget);
-/// Makes the budget count what the values of the graph and its bodies take, after changes that did
+                LoadQuota& quota);
+/// Makes the quota count what the values of the graph and its bodies take, after changes that did
 /// not: passes move, copy and drop values. O(V+E).
-void settle(const Graph& graph, LoadBudget& budget);
+void settle(const Graph& graph, LoadQuota& quota);
 
 /// A tensor as the executor knows it at run time: concrete, with its bytes where the operator's
 /// shape_inputs ask for them.

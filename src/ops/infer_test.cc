@@ -62,10 +62,10 @@ TEST(InferTest, ContentIsBounded) {
   std::size_t elements = 0;
   for (const Value& value : graph->values) elements += value.content ? value.content->size() : 0;
   EXPECT_GT(elements, std::size_t{1} << 18);
-  EXPECT_LE(elements * sizeof(Expr), static_cast<std::size_t>(LoadBudget::kBytes));
+  EXPECT_LE(elements * sizeof(Expr), static_cast<std::size_t>(LoadQuota::kBytes));
 }
 
-/// Bodies draw from the same budget as the graph around them, and a graph that is inferred again
+/// Bodies draw from the same quota as the graph around them, and a graph that is inferred again
 /// takes nothing more.
 TEST(InferTest, ContentOfBodiesIsBoundedTogether) {
   std::string text = "symbols b\ninput x f32 [b]\ninput go bool []\nconst c i64 [1024] = fill 1\n";
@@ -78,8 +78,8 @@ TEST(InferTest, ContentOfBodiesIsBoundedTogether) {
   }
   auto graph = parse_graph(text);
   ASSERT_TRUE(graph) << graph.error().message;
-  LoadBudget budget;
-  ASSERT_TRUE(infer_graph(*graph, budget));
+  LoadQuota quota;
+  ASSERT_TRUE(infer_graph(*graph, quota));
   std::int64_t known = 0;
   const auto count = [&known](const Graph& part) {
     for (const Value& value : part.values) known += value.content ? 1 : 0;
@@ -89,19 +89,19 @@ TEST(InferTest, ContentOfBodiesIsBoundedTogether) {
     for (const auto& body : node.bodies) count(*body);
   // Each of the elements has a tree of its own.
   EXPECT_GT(known, 100);
-  EXPECT_LT(known * 1024 * 64, LoadBudget::kBytes);
-  const std::int64_t left = budget.bytes_left();
-  ASSERT_TRUE(infer_graph(*graph, budget));
-  EXPECT_EQ(budget.bytes_left(), left);
+  EXPECT_LT(known * 1024 * 64, LoadQuota::kBytes);
+  const std::int64_t left = quota.bytes_left();
+  ASSERT_TRUE(infer_graph(*graph, quota));
+  EXPECT_EQ(quota.bytes_left(), left);
 }
 
 TEST(InferTest, WorkIsBounded) {
   auto graph = parse_graph("input x f32 [2]\ny = Relu(x)\nz = Exp(y)\noutput z");
   ASSERT_TRUE(graph);
-  LoadBudget budget;
-  ASSERT_TRUE(budget.take_work(LoadBudget::kWork));
-  ASSERT_TRUE(budget.need_work(LoadBudget::kKeptWork - LoadBudget::kWorkPerNode));
-  const Status status = infer_graph(*graph, budget);
+  LoadQuota quota;
+  ASSERT_TRUE(quota.take_work(LoadQuota::kWork));
+  ASSERT_TRUE(quota.need_work(LoadQuota::kKeptWork - LoadQuota::kWorkPerNode));
+  const Status status = infer_graph(*graph, quota);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, ErrorCode::kUnsupported);
   EXPECT_EQ(status.error().message,

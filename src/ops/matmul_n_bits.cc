@@ -52,14 +52,14 @@ std::int64_t macs_matmul_n_bits(const Node& node, std::span<const Dims>,
 }  // namespace
 
 std::optional<BitsProduct> bits_product(const Node& node) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 24;
+  constexpr std::int64_t kMax = std::int64_t{1} << 24;
   BitsProduct sizes;
   sizes.depth = node.attributes.get_int("K", 0);
   sizes.columns = node.attributes.get_int("N", 0);
   sizes.bits = node.attributes.get_int("bits", 4);
   sizes.block = node.attributes.get_int("block_size", 0);
-  const bool in_range = sizes.depth > 0 && sizes.depth <= kMost && sizes.columns > 0 &&
-                        sizes.columns <= kMost && sizes.block >= 16 && sizes.block <= kMost &&
+  const bool in_range = sizes.depth > 0 && sizes.depth <= kMax && sizes.columns > 0 &&
+                        sizes.columns <= kMax && sizes.block >= 16 && sizes.block <= kMax &&
                         sizes.block % 8 == 0;
   const bool known_bits = sizes.bits == 2 || sizes.bits == 4 || sizes.bits == 8;
   return in_range && known_bits ? std::optional(sizes) : std::nullopt;

@@ -9,7 +9,7 @@ namespace {
 
 /// Sizes of the grid, and samples along each side of one of its cells, are no larger: loops are as
 /// long as they say.
-constexpr std::int64_t kMostGrid = std::int64_t{1} << 20, kMostSamples = 1024;
+constexpr std::int64_t kMaxGrid = std::int64_t{1} << 20, kMaxSamples = 1024;
 
 Result<std::int64_t> within(const InferContext& context, std::string_view name, std::int64_t value,
                             std::int64_t least, std::int64_t most) {
@@ -26,8 +26,8 @@ InferResult regions(const InferContext& context, std::int64_t columns, std::int6
   PX_RETURN_IF_ERROR(expect_same_dtype(context, 1));
   PX_RETURN_IF_ERROR(expect_rank(context, 0, 4));
   PX_RETURN_IF_ERROR(expect_rank(context, 1, 2));
-  PX_ASSIGN(height, within(context, "the output height", height, 1, kMostGrid));
-  PX_ASSIGN(width, within(context, "the output width", width, 1, kMostGrid));
+  PX_ASSIGN(height, within(context, "the output height", height, 1, kMaxGrid));
+  PX_ASSIGN(width, within(context, "the output width", width, 1, kMaxGrid));
   const Shape& rois = context.inputs[1].shape;
   if (!unify(rois[1], Expr(columns))) {
     return fail(context, fmt::format("a region must have {} numbers", columns));
@@ -51,7 +51,7 @@ InferResult infer_roi_align(const InferContext& context) {
                              {"half_pixel", "output_half_pixel"}));
   PX_ASSIGN(
       [[maybe_unused]] const auto samples,
-      within(context, "sampling_ratio", attributes.get_int("sampling_ratio", 0), 0, kMostSamples));
+      within(context, "sampling_ratio", attributes.get_int("sampling_ratio", 0), 0, kMaxSamples));
   PX_RETURN_IF_ERROR(expect_dtype(context, 2, kI64Types));
   PX_RETURN_IF_ERROR(expect_rank(context, 2, 1));
   if (context.inputs[1].shape.size() == 2 &&

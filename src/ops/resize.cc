@@ -12,7 +12,7 @@ namespace parallax {
 namespace {
 
 /// Sizes stay below.
-constexpr double kMost = 9.0e18;
+constexpr double kMax = 9.0e18;
 
 constexpr std::size_t kRegion = 1;
 constexpr std::size_t kScales = 2;
@@ -70,13 +70,13 @@ Result<Expr> scaled_dim(const InferContext& context, const Expr& dim, float scal
   if (scale == 1.0F) return dim;
   if (const auto n = dim.constant()) {
     const float size = std::floor(static_cast<float>(*n) * scale);
-    if (!(size < kMost)) return fail(context, "the result is too large for any memory");
+    if (!(size < kMax)) return fail(context, "the result is too large for any memory");
     return Expr(static_cast<std::int64_t>(size));
   }
-  constexpr std::int64_t kMostParts = 1 << 10;
-  for (std::int64_t parts = 1; parts <= kMostParts; parts *= 2) {
+  constexpr std::int64_t kMaxParts = 1 << 10;
+  for (std::int64_t parts = 1; parts <= kMaxParts; parts *= 2) {
     const double whole = static_cast<double>(scale) * static_cast<double>(parts);
-    if (whole != std::floor(whole) || whole > kMost) continue;
+    if (whole != std::floor(whole) || whole > kMax) continue;
     return floor_div(dim * Expr(static_cast<std::int64_t>(whole)), Expr(parts));
   }
   return context.fresh_symbol("resize");
@@ -110,7 +110,7 @@ Result<std::vector<Expr>> cropped_dims(const InferContext& context, std::span<co
     if (!dim) return fresh_shape(context, axes.size());
     const double part = (*region)[axes.size() + i] - (*region)[i];
     const double size = std::floor(static_cast<double>(*dim) * part * scales[i]);
-    if (!(scales[i] > 0) || !(size >= 0) || !(size < kMost)) {
+    if (!(scales[i] > 0) || !(size >= 0) || !(size < kMax)) {
       return fail(context, fmt::format("scale {} of {} of an axis gives no size", scales[i], part));
     }
     dims.emplace_back(static_cast<std::int64_t>(size));
@@ -134,7 +134,7 @@ Result<std::vector<Expr>> in_proportion(const InferContext& context, std::span<c
   for (const int axis : axes) {
     const auto from = context.inputs[0].shape[static_cast<std::size_t>(axis)].constant();
     const double size = std::floor(*scale * static_cast<double>(*from) + 0.5);
-    if (!(size < kMost)) return fail(context, "the result is too large for any memory");
+    if (!(size < kMax)) return fail(context, "the result is too large for any memory");
     dims.emplace_back(static_cast<std::int64_t>(size));
   }
   return dims;

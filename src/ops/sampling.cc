@@ -8,7 +8,7 @@ namespace parallax {
 namespace {
 
 /// Cubic interpolation reads 4 elements along each axis, 64 with three.
-constexpr std::size_t kMostSampledAxes = 3;
+constexpr std::size_t kMaxSampledAxes = 3;
 
 InferResult infer_grid_sample(const InferContext& context) {
   PX_ASSIGN(const std::string mode,
@@ -22,7 +22,7 @@ InferResult infer_grid_sample(const InferContext& context) {
   const Shape& grid = context.inputs[1].shape;
   if (x.size() < 3) return fail(context, "input 0 must have rank 3 or more");
   const std::size_t axes = x.size() - 2;
-  if (axes > kMostSampledAxes) {
+  if (axes > kMaxSampledAxes) {
     return fail(context, "more than 3 spatial axes are not covered", ErrorCode::kUnsupported);
   }
   if (grid.size() != x.size() || !unify(grid[0], x[0]) ||
@@ -85,7 +85,7 @@ InferResult infer_deform_conv(const InferContext& context) {
   }
   PX_ASSIGN(ImageShape image, image_shape(context));
   const std::size_t axes = image.spatial.size();
-  if (axes > kMostSampledAxes) {
+  if (axes > kMaxSampledAxes) {
     return fail(context, "more than 3 spatial axes are not covered", ErrorCode::kUnsupported);
   }
   PX_RETURN_IF_ERROR(expect_rank(context, 1, rank_of(context.inputs[0])));

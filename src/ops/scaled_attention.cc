@@ -20,7 +20,7 @@ Status check_range(const Node& node, std::string_view name, std::int64_t value, 
   return refuse(node, fmt::format("{} may not be {}", name, value));
 }
 
-constexpr std::int64_t kMostHeads = std::int64_t{1} << 31;
+constexpr std::int64_t kMaxHeads = std::int64_t{1} << 31;
 
 }  // namespace
 
@@ -35,14 +35,14 @@ Result<AttentionSpec> attention_spec(const Node& node) {
   if (!(spec.softcap >= 0)) return refuse(node, "softcap must not be negative");
   spec.left = attributes.get_int("left_window_size", -1);
   spec.right = attributes.get_int("right_window_size", -1);
-  PX_RETURN_IF_ERROR(check_range(node, "left_window_size", spec.left, -1, kMostHeads));
-  PX_RETURN_IF_ERROR(check_range(node, "right_window_size", spec.right, -1, kMostHeads));
+  PX_RETURN_IF_ERROR(check_range(node, "left_window_size", spec.left, -1, kMaxHeads));
+  PX_RETURN_IF_ERROR(check_range(node, "right_window_size", spec.right, -1, kMaxHeads));
   spec.scores_mode = attributes.get_int("qk_matmul_output_mode", 0);
   PX_RETURN_IF_ERROR(check_range(node, "qk_matmul_output_mode", spec.scores_mode, 0, 3));
   spec.q_heads = attributes.get_int("q_num_heads", 0);
   spec.kv_heads = attributes.get_int("kv_num_heads", 0);
-  PX_RETURN_IF_ERROR(check_range(node, "q_num_heads", spec.q_heads, 0, kMostHeads));
-  PX_RETURN_IF_ERROR(check_range(node, "kv_num_heads", spec.kv_heads, 0, kMostHeads));
+  PX_RETURN_IF_ERROR(check_range(node, "q_num_heads", spec.q_heads, 0, kMaxHeads));
+  PX_RETURN_IF_ERROR(check_range(node, "kv_num_heads", spec.kv_heads, 0, kMaxHeads));
   const std::int64_t precision = attributes.get_int("softmax_precision", 1);
   constexpr std::array<std::int64_t, 4> kPrecisions = {1, 10, 11, 16};
   if (std::ranges::find(kPrecisions, precision) == kPrecisions.end())
@@ -179,7 +179,7 @@ InferResult infer_rotary(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 3, kI64Types));
   PX_RETURN_IF_ERROR(flag_attribute(context, "interleaved", false));
   const std::int64_t heads = context.node.attributes.get_int("num_heads", 0);
-  PX_RETURN_IF_ERROR(check_range(context.node, "num_heads", heads, 0, kMostHeads));
+  PX_RETURN_IF_ERROR(check_range(context.node, "num_heads", heads, 0, kMaxHeads));
   const bool packed = context.inputs[0].shape.size() == 3;
   // In a 4-D input heads are an axis, whatever is stated.
   PX_ASSIGN(const Shape x, with_heads(context, 0, packed ? heads : 0));

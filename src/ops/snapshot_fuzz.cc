@@ -9,10 +9,10 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace parallax;
-  constexpr std::int64_t kMost = 1 << 16;
-  static const auto zeros = std::make_shared<const std::array<std::byte, kMost>>();
+  constexpr std::int64_t kMax = 1 << 16;
+  static const auto zeros = std::make_shared<const std::array<std::byte, kMax>>();
   const NextConstant next = [](std::int64_t bytes) -> std::optional<SharedBytes> {
-    if (bytes > kMost) return std::nullopt;
+    if (bytes > kMax) return std::nullopt;
     return SharedBytes{std::span(*zeros).first(static_cast<std::size_t>(bytes)), zeros};
   };
   auto graph = graph_of(std::as_bytes(std::span(data, size)), next);

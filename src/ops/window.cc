@@ -8,7 +8,7 @@ namespace parallax {
 
 namespace {
 
-constexpr std::int64_t kMostWindow = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxWindow = std::numeric_limits<std::int32_t>::max();
 
 bool is_nhwc(const InferContext& context) {
   return context.node.attributes.get_string("layout", "NCHW") == "NHWC";
@@ -25,9 +25,9 @@ Result<std::vector<std::int64_t>> list_attribute(const InferContext& context, st
     return fail(context, fmt::format("{} must have {} elements", name, count));
   }
   for (std::int64_t value : values) {
-    if (value < least || value > kMostWindow) {
+    if (value < least || value > kMaxWindow) {
       return fail(context, fmt::format("{} has an element {} outside [{}, {}]", name, value, least,
-                                       kMostWindow));
+                                       kMaxWindow));
     }
   }
   return values;
@@ -92,7 +92,7 @@ Result<std::vector<std::int64_t>> weight_kernel(const InferContext& context, std
 
 Result<std::int64_t> window_extent(const InferContext& context, std::int64_t kernel,
                                    std::int64_t dilation) {
-  if (kernel < 1 || kernel > kMostWindow) {
+  if (kernel < 1 || kernel > kMaxWindow) {
     return fail(context, fmt::format("a window of {} elements", kernel));
   }
   const auto reach = checked_mul(kernel - 1, dilation);

@@ -7,7 +7,7 @@
 #include "ops/infer.h"
 #include "partition/cpu_share.h"
 #include "partition/parts.h"
-#include "partition/rest.h"
+#include "partition/remainder.h"
 
 namespace parallax {
 namespace {
@@ -117,12 +117,12 @@ TEST(Rest, TogetherWithTheRegionsItIsTheGraph) {
   const Partition partition =
       parallax::partition(graph, shapes_of(graph), gpu_of({OpKind::kMatMul, OpKind::kAdd}));
   ASSERT_EQ(partition.regions.size(), 2U);
-  const Graph rest = cpu_rest(graph, partition);
+  const Graph rest = cpu_remainder(graph, partition);
   const Status valid = verify(rest, Stage::kPartition);
   ASSERT_TRUE(valid) << valid.error().to_string();
   EXPECT_EQ(rest.nodes.size(), 2U);
   EXPECT_EQ(rest.inputs.size(), 3U) << "x, and a and e of the regions";
-  const Placed placed = put_together(graph, partition, rest);
+  const PartitionedGraph placed = merge_regions(graph, partition, rest);
   const Status whole = verify(placed.graph, Stage::kPartition);
   ASSERT_TRUE(whole) << whole.error().to_string();
   EXPECT_EQ(placed.graph.nodes.size(), graph.nodes.size());
@@ -142,10 +142,10 @@ TEST(Rest, NodesOfRegionsGetNamesThatAreNotTaken) {
   for (Node& node : graph.nodes) node.name = "n";
   const Partition partition =
       parallax::partition(graph, shapes_of(graph), gpu_of({OpKind::kMatMul, OpKind::kAdd}));
-  Graph rest = cpu_rest(graph, partition);
+  Graph rest = cpu_remainder(graph, partition);
   ASSERT_EQ(rest.nodes.size(), 2U);
   rest.values[rest.nodes[NodeId{0}].outputs[0]].name = "d";  // like a result of a pass
-  const Placed placed = put_together(graph, partition, rest);
+  const PartitionedGraph placed = merge_regions(graph, partition, rest);
   std::vector<std::string> nodes, values;
   for (const Node& node : placed.graph.nodes) {
     nodes.push_back(node.name);
@@ -189,13 +189,13 @@ TEST(Rest, NoChainWaitsForItself) {
   for (const Row& row : rows) {
     const Graph graph = graph_of(std::string("input x f32 [4, 4]\n") + row.text);
     const Partition partition = regions_of(graph, row.regions);
-    Graph rest = cpu_rest(graph, partition);
+    Graph rest = cpu_remainder(graph, partition);
     const std::vector<Detour> detours = detours_of(graph, partition);
     PassContext context;
     context.detours = detours;
     ASSERT_TRUE(fuse_chain(rest, context)) << row.text;
     EXPECT_EQ(rest.nodes.size(), row.nodes) << row.text;
-    const Placed placed = put_together(graph, partition, std::move(rest));
+    const PartitionedGraph placed = merge_regions(graph, partition, std::move(rest));
     const Status whole = verify(placed.graph, Stage::kPartition);
     EXPECT_TRUE(whole) << whole.error().to_string() << '\n' << row.text;
   }

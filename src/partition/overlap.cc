@@ -159,8 +159,8 @@ std::vector<bool> start(const Overlap& overlap, std::span<const Region> regions,
 }
 
 /// Adds the total time with the other choice for region `r` to its verdict, by a replay.
-void tell(const Overlap& overlap, Region& region, std::size_t r, std::vector<bool> offloaded,
-          double best) {
+void explain(const Overlap& overlap, Region& region, std::size_t r, std::vector<bool> offloaded,
+             double best) {
   const bool offload = offloaded[r];
   offloaded[r] = !offload;
   const double other = overlap.seconds(offloaded);
@@ -201,7 +201,7 @@ double choose_by_overlap(const Overlap& overlap, std::vector<Region>& regions,
     if (offloaded[r] == (regions[r].verdict.reason == CpuReason::kNone) || !may_change(regions[r]))
       continue;
     if (++told <= kMaxTrials) {
-      tell(overlap, regions[r], r, offloaded, best);
+      explain(overlap, regions[r], r, offloaded, best);
     } else {
       regions[r].verdict = {offloaded[r] ? CpuReason::kNone : CpuReason::kLoses,
                             fmt::format("the whole takes {:.4g} ms so", best * 1e3)};

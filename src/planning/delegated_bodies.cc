@@ -13,7 +13,7 @@
 #include "bind/evaluate.h"
 #include "lower/cpu/lower.h"
 #include "ops/control_flow.h"
-#include "partition/rest.h"
+#include "partition/remainder.h"
 
 namespace parallax {
 namespace {
@@ -268,16 +268,17 @@ Result<PlacedGraph> put_into_graph(DelegatedPlan& plan, const DelegatedOptions& 
   auto closed = std::make_shared<std::set<std::string>>();
   for (const auto& [node, regions] : bodies.regions) closed->insert(node);
 
-  Graph rest = cpu_rest(graph, plan.partition);
+  Graph remainder = cpu_remainder(graph, plan.partition);
   if (!options.kernels.reference_only) {
     const std::vector<Detour> detours = detours_of(graph, plan.partition);
     PassContext context{evaluate_node};
     context.closed = std::move(closed);
     context.detours = detours;
-    PX_ASSIGN(plan.lowering, run_passes(lowering_passes(), rest, context, options.disabled_passes));
+    PX_ASSIGN(plan.lowering,
+              run_passes(lowering_passes(), remainder, context, options.disabled_passes));
     add_reports(bodies.lowering, plan.lowering);
   }
-  Placed all = put_together(graph, plan.partition, std::move(rest));
+  PartitionedGraph all = merge_regions(graph, plan.partition, std::move(remainder));
   PlacedGraph result{std::move(all.graph), {std::move(all.region_of), {}, {}, options.substitute}};
   Delegation& delegation = result.delegation;
   for (const Region& region : plan.partition.regions) {

@@ -80,7 +80,7 @@ class DelegatedBodies : public FolderTest {
     options_.delegates = {"test"};
     options_.threads = 2;
     options_.offload = Offload::kAll;
-    options_.rates = Rates::kDescribed;
+    options_.rates = Rates::kDeclared;
     options_.delegate_time_limit_seconds = 60;  // the machine may be busy
   }
   Runtime runtime() {
@@ -251,7 +251,7 @@ TEST_F(DelegatedBodies, KeepTheBudget) {
     std::int64_t bytes = 0;
     {
       Session roomy = this->session(own);
-      bytes = roomy.plan({&n, 1})->thread_bytes[0].least_bytes;
+      bytes = roomy.plan({&n, 1})->thread_bytes[0].min_bytes;
     }
     SessionOptions tight = options_;
     tight.threads = 1;

@@ -14,7 +14,7 @@
 #include "device/profile_toml.h"
 #include "lower/patterns/patterns.h"
 #include "partition/cpu_share.h"
-#include "partition/rest.h"
+#include "partition/remainder.h"
 #include "partition/split/co_execution.h"
 #include "planning/delegated_bodies.h"
 #include "planning/measured_prices.h"
@@ -78,9 +78,9 @@ std::function<bool(OpKind)> takes(const Delegate& delegate) {
 /// Fuses the patterns that `delegate` supports in the nodes that those before it left. Their
 /// regions keep their numbers; nodes of the graph do not.
 Status fuse_rest(const Delegate& delegate, const DelegatedOptions& options, DelegatedPlan& plan) {
-  Graph rest = cpu_rest(plan.graph, plan.partition);
+  Graph remainder = cpu_remainder(plan.graph, plan.partition);
   PX_ASSIGN(const int changes,
-            fuse_for(takes(delegate), rest, {evaluate_node}, options.disabled_passes));
+            fuse_for(takes(delegate), remainder, {evaluate_node}, options.disabled_passes));
   if (changes == 0) return {};
   std::unordered_map<std::string, std::string> reasons;
   std::vector<std::vector<std::string>> returned;
@@ -90,7 +90,7 @@ Status fuse_rest(const Delegate& delegate, const DelegatedOptions& options, Dele
     for (auto& names = returned.emplace_back(); const NodeId id : region.nodes)
       names.push_back(plan.graph.nodes[id].name);
 
-  Placed all = put_together(plan.graph, plan.partition, std::move(rest));
+  PartitionedGraph all = merge_regions(plan.graph, plan.partition, std::move(remainder));
   plan.graph = std::move(all.graph);
   plan.partition.placement = IdVector<NodeId, Placement>(plan.graph.nodes.size());
   plan.reasons = IdVector<NodeId, std::string>(plan.graph.nodes.size());

@@ -82,7 +82,7 @@ std::vector<SharedBytes> holders_of(const Snapshot& snapshot, const ModelBytes& 
   return holders;
 }
 
-void write(const KeptGraph& graph, Holders& holders, ByteWriter& out) {
+void write(const CompactGraph& graph, Holders& holders, ByteWriter& out) {
   out.number(graph.constants.size());
   for (const SharedBytes& constant : graph.constants) {
     const auto [holder, offset] = holders.of(constant);
@@ -94,16 +94,16 @@ void write(const KeptGraph& graph, Holders& holders, ByteWriter& out) {
 }
 
 /// Computes all deferred constants: a cache has their bytes, so that the next process need not.
-Status compute_all(const KeptGraph& graph) {
+Status compute_all(const CompactGraph& graph) {
   for (const auto& [bytes, owner] : graph.constants)
     PX_RETURN_IF_ERROR(compute_for_good(Constant{DType::kF32, {}, bytes, owner}));
   return {};
 }
 
 /// Reads a graph. Damaged parts have no bytes, or set the error of `in`.
-KeptGraph read_graph(ByteReader& in, const std::vector<SharedBytes>& holders,
-                     const Snapshot& snapshot, std::int64_t file_bytes) {
-  KeptGraph graph{{}, {}, file_bytes};
+CompactGraph read_graph(ByteReader& in, const std::vector<SharedBytes>& holders,
+                        const Snapshot& snapshot, std::int64_t file_bytes) {
+  CompactGraph graph{{}, {}, file_bytes};
   const std::size_t count = in.count(3);
   for (std::size_t i = 0; i < count && in.ok(); ++i) {
     const SharedBytes& from = holders[static_cast<std::size_t>(in.below(holders.size()))];
@@ -119,15 +119,15 @@ KeptGraph read_graph(ByteReader& in, const std::vector<SharedBytes>& holders,
 
 /// Restores a snapshot. A cache's file is not trusted: inference must reproduce the graph exactly.
 Result<LoadedGraph> read_snapshot(const Snapshot& snapshot, const ModelBytes& model) {
-  constexpr std::uint64_t kMostGraphs = 2;
+  constexpr std::uint64_t kMaxGraphs = 2;
   ByteReader in(snapshot.bytes.bytes);
   LoadedGraph loaded;
   loaded.file_nodes = static_cast<int>(in.below(std::numeric_limits<std::int32_t>::max()));
-  const auto graphs = in.below(kMostGraphs + 1);
+  const auto graphs = in.below(kMaxGraphs + 1);
   const std::vector<SharedBytes> holders = holders_of(snapshot, model);
   const std::int64_t file_bytes = std::ssize(model.bytes);
-  const KeptGraph lowered = read_graph(in, holders, snapshot, file_bytes);
-  if (graphs == kMostGraphs) loaded.canonical = read_graph(in, holders, snapshot, file_bytes);
+  const CompactGraph lowered = read_graph(in, holders, snapshot, file_bytes);
+  if (graphs == kMaxGraphs) loaded.canonical = read_graph(in, holders, snapshot, file_bytes);
   if (!in.ok())
     return tl::unexpected(Error{Stage::kLoad, ErrorCode::kInvalidInput, {}, "it is cut short"});
   PX_ASSIGN(loaded.graph, restore(lowered));
@@ -145,11 +145,11 @@ std::shared_ptr<WeightCache> open_cache(const std::string& folder, const ModelSo
 }
 
 bool may_hash(const std::vector<NamedFile>& external, std::int64_t weights) {
-  constexpr std::int64_t kMost = std::int64_t{16} << 30, kSlack = std::int64_t{64} << 20;
+  constexpr std::int64_t kMax = std::int64_t{16} << 30, kSlack = std::int64_t{64} << 20;
   std::int64_t bytes = 0;
   for (const NamedFile& file : external)
     bytes = saturating_add(bytes, std::ssize(file.file->bytes()));
-  return bytes <= kMost && bytes - kSlack <= saturating_mul(2, weights);
+  return bytes <= kMax && bytes - kSlack <= saturating_mul(2, weights);
 }
 
 std::optional<LoadedGraph> graph_from_snapshot(WeightCache& cache, const ModelBytes& model,
@@ -167,7 +167,7 @@ std::optional<LoadedGraph> graph_from_snapshot(WeightCache& cache, const ModelBy
 
 void keep_snapshot(WeightCache& cache, const LoadedGraph& loaded, const ModelBytes& model,
                    const std::vector<NamedFile>& external, const LoadOptions& options) {
-  const KeptGraph lowered = keep(loaded.graph);
+  const CompactGraph lowered = keep(loaded.graph);
   const bool computed =
       compute_all(lowered) && (!loaded.canonical || compute_all(*loaded.canonical));
   if (!computed) return;  // the first run reports the error

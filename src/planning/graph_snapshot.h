@@ -13,7 +13,7 @@
 #include "ir/graph.h"
 #include "parallax/options.h"
 #include "parallax/report.h"
-#include "planning/kept_graph.h"
+#include "planning/compact_graph.h"
 
 namespace parallax {
 
@@ -22,7 +22,7 @@ struct LoadedGraph {
   Graph graph;         ///< the lowered graph, which runs
   int file_nodes = 0;  ///< number of nodes in the file
   /// The graph before the lowering passes; nullopt if they changed nothing.
-  std::optional<KeptGraph> canonical = {};
+  std::optional<CompactGraph> canonical = {};
   std::vector<PassReport> passes = {};  ///< empty if the graph comes from a snapshot
 };
 

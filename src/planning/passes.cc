@@ -6,7 +6,7 @@
 #include "base/status.h"
 #include "bind/evaluate.h"
 #include "lower/cpu/lower.h"
-#include "planning/kept_graph.h"
+#include "planning/compact_graph.h"
 #include "simplify/simplify.h"
 
 namespace parallax {

@@ -161,7 +161,7 @@ Result<std::shared_ptr<const Program>> PlanCache::shrink(const Binding& binding,
   return program;
 }
 
-Result<std::int64_t> PlanCache::least_bytes(const Binding& binding, const Deadline& deadline) {
+Result<std::int64_t> PlanCache::min_bytes(const Binding& binding, const Deadline& deadline) {
   const std::shared_ptr<Entry> item = entry(binding);
   Dropped dropped;
   if (!item->mutex.lock_within(deadline)) return tl::unexpected(ended(deadline));

@@ -17,7 +17,7 @@
 #include "base/recently_used.h"
 #include "bind/program.h"
 #include "parallax/report.h"
-#include "planning/graph_forms.h"
+#include "planning/graph_variants.h"
 
 namespace parallax {
 
@@ -66,7 +66,7 @@ class PlanCache {
     std::function<Result<std::shared_ptr<Bound>>(const Binding&)> make = nullptr;
   };
   /// `parallel`: the loop with which bind() packs weights.
-  PlanCache(std::shared_ptr<GraphForms> forms, const Options& options,
+  PlanCache(std::shared_ptr<GraphVariants> forms, const Options& options,
             ParallelFor parallel = serial_for)
       : forms_(std::move(forms)), options_(options), parallel_(std::move(parallel)) {}
 
@@ -85,7 +85,7 @@ class PlanCache {
                                                 const Deadline& deadline = {});
 
   /// Returns the bytes of the smallest program. Errors: as get() without a budget.
-  Result<std::int64_t> least_bytes(const Binding& binding, const Deadline& deadline = {});
+  Result<std::int64_t> min_bytes(const Binding& binding, const Deadline& deadline = {});
 
   /// Evicts `binding`: runs that begin from now on plan it again.
   void forget(const Binding& binding);
@@ -138,7 +138,7 @@ class PlanCache {
   std::int64_t spare_locked() const PX_REQUIRES(mutex_);
   void forget_above(std::int64_t bytes, Forgotten& forgotten) PX_REQUIRES(mutex_);
 
-  const std::shared_ptr<GraphForms> forms_;
+  const std::shared_ptr<GraphVariants> forms_;
   const Options options_;
   const ParallelFor parallel_;
   // One thread packs, helped by the pool; others wait, because they need the same weights.

@@ -10,15 +10,15 @@
 namespace parallax {
 namespace {
 
-std::shared_ptr<GraphForms> forms_of(const std::string& text) {
+std::shared_ptr<GraphVariants> forms_of(const std::string& text) {
   auto graph = parse_graph(text);
   if (!graph) throw std::runtime_error(graph.error().to_string());
   if (auto status = infer_graph(*graph); !status)
     throw std::runtime_error(status.error().to_string());
-  return std::make_shared<GraphForms>(*std::move(graph));
+  return std::make_shared<GraphVariants>(*std::move(graph));
 }
 
-std::shared_ptr<GraphForms> small_graph(int chains) {
+std::shared_ptr<GraphVariants> small_graph(int chains) {
   std::string text = "symbols n\ninput x f32 [n, 8]\ns = Relu(x)\n";
   std::string sum = "s";
   for (int i = 0; i < chains; ++i) {
@@ -35,7 +35,7 @@ std::shared_ptr<GraphForms> small_graph(int chains) {
 }
 
 /// A model with kernels whose tables grow with the binding, and others that might have such tables.
-std::shared_ptr<GraphForms> images() {
+std::shared_ptr<GraphVariants> images() {
   return forms_of(R"(
     symbols n
     input x f32 [1, 4, n, n]
@@ -217,7 +217,7 @@ TEST(PlanCache, BindingsShareTheKernelsThatTheyDoNotChange) {
     output a, c)");
   ASSERT_TRUE(graph);
   ASSERT_TRUE(infer_graph(*graph));
-  PlanCache cache(std::make_shared<GraphForms>(*std::move(graph)), {.threads = 2});
+  PlanCache cache(std::make_shared<GraphVariants>(*std::move(graph)), {.threads = 2});
   const auto first = cache.get(binding_of(3), {});
   const auto second = cache.get(binding_of(5), {});
   ASSERT_TRUE(first && second);

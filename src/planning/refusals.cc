@@ -52,7 +52,7 @@ bool Refusals::add_for_all(std::uint64_t version, RefusedRegion region) {
 
 /// Adds a refusal for one binding. If the region is left out already, the plan was made earlier.
 bool Refusals::add_for(const Key& key, RefusedRegion region) {
-  if (by_binding_.size() >= kMostBindings && !by_binding_.contains(key))
+  if (by_binding_.size() >= kMaxBindings && !by_binding_.contains(key))
     by_binding_.erase(by_binding_.begin());
   std::vector<Held>& list = by_binding_[key];
   auto found = std::ranges::find_if(list, same_nodes(region));

@@ -23,7 +23,7 @@ class Refusals {
  public:
   /// Limit on bindings with refusals: a session may see any number of sizes. An evicted refusal is
   /// learned again when the delegate refuses once more.
-  static constexpr std::size_t kMostBindings = 1024;
+  static constexpr std::size_t kMaxBindings = 1024;
 
   /// Number of refusals so far that hold for all plans. A plan must read it before of().
   std::uint64_t version() const;

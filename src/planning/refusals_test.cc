@@ -67,7 +67,7 @@ TEST(RefusalsTest, SomeBindingsAreKept) {
     EXPECT_TRUE(refusals.add(Binding{{n}}, 0, {region(Refusal::kSizes)}));
   std::size_t kept = 0;
   for (std::int64_t n = 0; n < 5000; ++n) kept += refusals.of(Binding{{n}}).size();
-  EXPECT_EQ(kept, Refusals::kMostBindings);
+  EXPECT_EQ(kept, Refusals::kMaxBindings);
   EXPECT_EQ(refusals.of(Binding{{4999}}).size(), 1U);
 }
 

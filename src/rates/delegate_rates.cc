@@ -63,7 +63,7 @@ DelegateRates::DelegateRates(std::string key, std::filesystem::path file, int th
 void DelegateRates::forget_old() {
   const std::chrono::sys_seconds now = rules_.now();
   // A date to come is one of a clock that was wrong.
-  if (now - since_ <= kMostAge && since_ - now <= std::chrono::days(1)) return;
+  if (now - since_ <= kMaxAge && since_ - now <= std::chrono::days(1)) return;
   calibration_ = {};
   passing_ = {};
   tried_.clear();
@@ -127,7 +127,7 @@ void DelegateRates::learn() const {
       *found = {times->key, times->node, times->predicted, *seconds};
       changed_ = true;
     }
-    if (regions.size() > kMostRegions) regions.erase(regions.begin());
+    if (regions.size() > kMaxRegions) regions.erase(regions.begin());
   }
   for (const auto& [split, times] : split_times_)
     if (const auto seconds = times->median()) learn_split({split.first, split.second, *seconds});
@@ -146,7 +146,7 @@ void DelegateRates::learn_split(const SplitSample& sample) const {
     return;
   }
   changed_ = true;
-  if (splits.size() > kMostSplits) splits.erase(splits.begin());
+  if (splits.size() > kMaxSplits) splits.erase(splits.begin());
 }
 
 Calibration DelegateRates::known() const {
@@ -163,14 +163,14 @@ std::shared_ptr<RegionTimes> DelegateRates::times(std::uint64_t region, const st
   const auto found = std::ranges::find(times_, region, [](const auto& each) { return each->key; });
   if (found != times_.end()) return *found;
   learn();
-  if (times_.size() >= kMostRegions) times_.erase(times_.begin());
+  if (times_.size() >= kMaxRegions) times_.erase(times_.begin());
   return times_.emplace_back(std::make_shared<RegionTimes>(region, node, predicted, running_));
 }
 
 std::shared_ptr<RegionTimes> DelegateRates::split_times(std::uint64_t key, int share) {
   const MutexLock lock(mutex_);
   learn();
-  if (split_times_.size() >= kMostSplits) split_times_.erase(split_times_.begin());
+  if (split_times_.size() >= kMaxSplits) split_times_.erase(split_times_.begin());
   std::shared_ptr<RegionTimes>& times = split_times_[{key, share}];
   if (times == nullptr) times = std::make_shared<RegionTimes>(key, "", 0, running_splits_);
   return times;

@@ -25,14 +25,14 @@
 namespace parallax {
 
 /// Measurements with a larger spread (Measuring::spread) come from a busy machine.
-inline constexpr double kMostSpread = 0.25;
+inline constexpr double kMaxSpread = 0.25;
 /// Rates that are older than this are measured again: drivers and clocks change.
-inline constexpr std::chrono::days kMostAge{30};
+inline constexpr std::chrono::days kMaxAge{30};
 
 /// The rules for measuring and storing rates. Tests use other ones.
 struct RateRules {
   std::chrono::nanoseconds limit = kMeasuringTime;  ///< time limit of one call of measure()
-  double most_spread = kMostSpread;  ///< measurements with a larger spread are not stored
+  double most_spread = kMaxSpread;  ///< measurements with a larger spread are not stored
   std::function<std::chrono::sys_seconds()> now = [] {
     return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   };
@@ -69,7 +69,7 @@ class DelegateRates {
 
  private:
   /// Limits for stored regions and splits; the most recently planned ones are kept.
-  static constexpr std::size_t kMostRegions = 1024, kMostSplits = 256;
+  static constexpr std::size_t kMaxRegions = 1024, kMaxSplits = 256;
   /// Discards all measurements if the first one is too old.
   void forget_old() PX_REQUIRES(mutex_);
   void learn() const PX_REQUIRES(mutex_);

@@ -12,7 +12,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 /// Shorter times than this cannot be measured.
-constexpr double kLeastSeconds = 1e-7;
+constexpr double kMinSeconds = 1e-7;
 /// Dims of an empty region: its time is the launch overhead.
 constexpr std::string_view kNoWork = "64";
 
@@ -51,7 +51,7 @@ class Measurement {
       PX_ASSIGN(const ProbeTimes without, time(alone));
       PX_ASSIGN(const ProbeTimes with, time_region(std::move(small)));
       empty_region_ = with.region;
-      known_.launch_seconds = std::max({with.whole - without.whole, with.region, kLeastSeconds});
+      known_.launch_seconds = std::max({with.whole - without.whole, with.region, kMinSeconds});
       return find_bandwidth(probe);
     }
     return {};
@@ -69,9 +69,9 @@ class Measurement {
     PX_ASSIGN(ProbeRun alone, ProbeRun::on_cpu(std::move(graph), threads_, memory_));
     PX_ASSIGN(const ProbeTimes cpu, time(alone));
     PX_ASSIGN(const ProbeTimes there, time_region(std::move(surrounded)));
-    return WorkSample{probe.kind, std::max(alone.predicted(), kLeastSeconds),
-                      std::max(cpu.whole, kLeastSeconds),
-                      std::max(there.region - empty_region_ - copies, kLeastSeconds)};
+    return WorkSample{probe.kind, std::max(alone.predicted(), kMinSeconds),
+                      std::max(cpu.whole, kMinSeconds),
+                      std::max(there.region - empty_region_ - copies, kMinSeconds)};
   }
 
   /// Returns the upper quartile of all spreads so far. The median ignores rare outliers, the
@@ -94,7 +94,7 @@ class Measurement {
     PX_ASSIGN(SurroundedProbe probe, surrounded_probe(large, delegate_->description()));
     const auto bytes = static_cast<double>(boundary_bytes(probe));
     PX_ASSIGN(const ProbeTimes times, time_region(std::move(probe)));
-    known_.bytes_per_second = bytes / std::max(times.region - empty_region_, kLeastSeconds);
+    known_.bytes_per_second = bytes / std::max(times.region - empty_region_, kMinSeconds);
     return {};
   }
 

@@ -16,7 +16,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kWarmups = 1, kMostRuns = 7, kLeastRuns = 3;
+constexpr int kWarmups = 1, kMaxRuns = 7, kMinRuns = 3;
 /// After so much time no further run begins; of a device that is very slow one is enough.
 constexpr std::chrono::milliseconds kRunsOfProbe{4}, kSlowRuns{40};
 /// A device that is slower in a probe is useless.
@@ -118,9 +118,9 @@ Result<ProbeTimes> ProbeRun::run_once(WorkerPool& pool) {
 Result<ProbeTimes> ProbeRun::time(WorkerPool& pool) {
   const Clock::time_point start = Clock::now();
   std::vector<double> wholes, regions;
-  for (int run = 0; run < kWarmups + kMostRuns; ++run) {
+  for (int run = 0; run < kWarmups + kMaxRuns; ++run) {
     const auto so_far = Clock::now() - start;
-    if (run >= kWarmups + kLeastRuns && so_far > kRunsOfProbe) break;
+    if (run >= kWarmups + kMinRuns && so_far > kRunsOfProbe) break;
     if (run > kWarmups && so_far > kSlowRuns) break;
     PX_ASSIGN(const ProbeTimes times, run_once(pool));
     if (run < kWarmups) continue;

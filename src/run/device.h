@@ -22,7 +22,7 @@
 namespace parallax {
 
 class AbandonHook;
-class OutsideSteps;
+class AsyncSteps;
 
 /// The state of one run in a device, such as values that its regions leave for later ones.
 class DeviceRun {
@@ -64,7 +64,7 @@ struct RegionRun {
 /// failed (kInternal). Thread-safe; may outlive the run.
 class Completion {
  public:
-  Completion(std::shared_ptr<OutsideSteps> steps, BranchId branch);
+  Completion(std::shared_ptr<AsyncSteps> steps, BranchId branch);
   void operator()(Status status) const;
   /// Reports instead that data is lost which only the device had, so that no CPU can run the
   /// region. The run ends with `error` as if the device were late: Device::late() is called.

@@ -111,8 +111,7 @@ Run::Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& 
   if (options.device != nullptr && around == nullptr) {
     device_ = options.device;
     buffers_.staged.resize(0);
-    use_device(
-        std::make_shared<OutsideSteps>(*this, options.region_time, options.trace != nullptr));
+    use_device(std::make_shared<AsyncSteps>(*this, options.region_time, options.trace != nullptr));
   }
   if (!compiled_.has_run_time_nodes) return;
   run_time_dims_.resize(graph().values.size());
@@ -179,7 +178,7 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
       RunBuffers::Output& output = outputs_[position];
       if (size == 0) {
         bytes_[id] = empty_tensor;
-      } else if (storage.space == MemorySpace::kShared && outside_ != nullptr) {
+      } else if (storage.space == MemorySpace::kShared && async_steps_ != nullptr) {
         bytes_[id] = block_ + storage.staged;
       } else if (output.writable) {
         bytes_[id] = output.bytes;
@@ -195,7 +194,7 @@ Status Run::place_value(ValueId id, std::span<const std::byte* const> inputs) {
 Run::~Run() {
   if (account_ != nullptr && host_ == nullptr) account_->close();
   // A device accesses only the workspace of a body.
-  if (outside_ != nullptr && host_ == nullptr) outside_->take_over(arenas_);
+  if (async_steps_ != nullptr && host_ == nullptr) async_steps_->take_over(arenas_);
 }
 
 void Run::fail(NodeId node, Error error) noexcept {
@@ -317,12 +316,12 @@ Status Run::finish() {
 
 namespace {
 
-/// Runs the program. `outside`: set to the asynchronous steps of the run, which has ended then.
+/// Runs the program. `async_steps`: set to the asynchronous steps of the run, which has ended then.
 Status execute_within(const Program& program, std::span<const std::byte* const> inputs,
                       const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
-                      const ExecuteOptions& options, std::shared_ptr<OutsideSteps>& outside) {
+                      const ExecuteOptions& options, std::shared_ptr<AsyncSteps>& async_steps) {
   Run run(program, lease, options, kept_buffers(lease), static_cast<std::size_t>(program.threads));
-  outside = run.outside();
+  async_steps = run.async_steps();
   PX_RETURN_IF_ERROR(run.start(inputs, place));
   {
     WorkerPool::Stay stay(pool, program.threads, options.deadline);
@@ -341,12 +340,12 @@ Status execute(const Program& program, std::span<const std::byte* const> inputs,
                const PlaceOutput& place, WorkerPool& pool, RunMemory::Lease& lease,
                const ExecuteOptions& options) {
   PX_RETURN_IF_ERROR(check_known_trips(program.compiled(), options.max_loop_trips));
-  std::shared_ptr<OutsideSteps> outside;
-  Status status = execute_within(program, inputs, place, pool, lease, options, outside);
+  std::shared_ptr<AsyncSteps> async_steps;
+  Status status = execute_within(program, inputs, place, pool, lease, options, async_steps);
   // The run itself has returned its bytes to the lease.
-  if (outside == nullptr) return status;
-  if (options.late != nullptr) *options.late = outside->is_late();
-  outside->keep(lease, options.lease_owner);
+  if (async_steps == nullptr) return status;
+  if (options.late != nullptr) *options.late = async_steps->is_late();
+  async_steps->keep(lease, options.lease_owner);
   return status;
 }
 

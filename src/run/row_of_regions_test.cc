@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "run/async_steps.h"
 #include "run/device_test_util.h"
-#include "run/outside_steps.h"
 #include "run/regions_test_util.h"
 #include "run/run_test_util.h"
 

@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "run/arena_checker.h"
+#include "run/async_steps.h"
 #include "run/control_flow/control_flow.h"
 #include "run/dynamic_arena.h"
 #include "run/execute.h"
-#include "run/live_tensors.h"
 #include "run/object_account.h"
-#include "run/outside_steps.h"
 #include "run/run_buffers.h"
 
 namespace parallax {
@@ -25,7 +25,7 @@ class BodyRunner;
 
 /// One run. Its functions are called in the order of their declaration, by the thread that called
 /// execute(), except for run_branch() and fail(), which any participant calls, cancel(), and those
-/// that OutsideSteps calls.
+/// that AsyncSteps calls.
 class Run {
  public:
   /// The outermost run. `participants`: a number above the index of every thread that takes part.
@@ -76,7 +76,7 @@ class Run {
   void cancel() noexcept;
   const Deadline& deadline() const { return limits_->deadline; }
   /// The asynchronous steps; null if no device takes part.
-  const std::shared_ptr<OutsideSteps>& outside() const { return outside_; }
+  const std::shared_ptr<AsyncSteps>& async_steps() const { return async_steps_; }
   /// Stops the run with an error of the first node of a region.
   void fail_branch(BranchId branch, Error error) noexcept;
   /// Records a copy to or from a device.
@@ -115,7 +115,7 @@ class Run {
   void run_dataflow(Participant& self);
 
   // run_regions.cc
-  void use_device(std::shared_ptr<OutsideSteps> steps);
+  void use_device(std::shared_ptr<AsyncSteps> steps);
   void leave_to_cpu();
   void run_and_wait(BranchId branch, Participant& self);
   bool is_planned(BranchId branch) const;
@@ -186,9 +186,9 @@ class Run {
   int threads_;
   RunLimits own_limits_;
   RunLimits* limits_ = &own_limits_;
-  BodyRunner* host_ = nullptr;             ///< runs this body; null in the outermost run
-  Device* device_ = nullptr;               ///< runs the regions; null: none does
-  std::shared_ptr<OutsideSteps> outside_;  ///< shared with the outermost run
+  BodyRunner* host_ = nullptr;               ///< runs this body; null in the outermost run
+  Device* device_ = nullptr;                 ///< runs the regions; null: none does
+  std::shared_ptr<AsyncSteps> async_steps_;  ///< shared with the outermost run
   std::shared_ptr<DeviceRun> device_run_;
   IdVector<BranchId, Substitute> substitute_;  // written before the branch is ready again
   IdVector<BranchId, std::shared_ptr<void>> device_bound_;  // destroyed with the run
@@ -198,7 +198,7 @@ class Run {
   RunBuffers& buffers_;
   IdVector<ValueId, std::byte*>& bytes_ = buffers_.bytes;
   std::vector<RunBuffers::Output>& outputs_ = buffers_.outputs;
-  std::optional<LiveTensors> live_;
+  std::optional<ArenaChecker> live_;
   BlockPool own_pool_;
   BlockPool& pool_;     ///< the pool of the outermost run
   DynamicArena spare_;  // outputs whose destination is not known yet

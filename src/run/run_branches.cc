@@ -45,10 +45,10 @@ class ReadyBranches final : public GrowingWork, public StepListener {
     for (const BranchId branch : order_.ready) push(order_.rank[branch]);
     tickets_ = run.at_once() ? ready_.size() : std::min<std::size_t>(ready_.size(), 1);
     held_.store(ready_.size() - tickets_, std::memory_order_relaxed);
-    if (run_.outside() != nullptr) run_.outside()->tell(this);
+    if (run_.async_steps() != nullptr) run_.async_steps()->set_listener(this);
   }
   ~ReadyBranches() override {
-    if (run_.outside() != nullptr) run_.outside()->tell(nullptr);
+    if (run_.async_steps() != nullptr) run_.async_steps()->set_listener(nullptr);
   }
   ReadyBranches(const ReadyBranches&) = delete;
   ReadyBranches& operator=(const ReadyBranches&) = delete;
@@ -70,14 +70,15 @@ class ReadyBranches final : public GrowingWork, public StepListener {
   void begins(const Growth& growth) override { growth_ = growth; }
   bool finished() const override {
     if (left_.load() > 0) return false;
-    if (run_.outside() != nullptr) run_.outside()->settle();  // `growth_` is no longer used
+    if (run_.async_steps() != nullptr) run_.async_steps()->settle();  // `growth_` is no longer used
     return true;
   }
   std::optional<Deadline::Time> patience() const override {
-    return run_.outside() == nullptr ? std::nullopt : run_.outside()->patience(run_.deadline());
+    return run_.async_steps() == nullptr ? std::nullopt
+                                         : run_.async_steps()->patience(run_.deadline());
   }
   void waited() override {
-    if (run_.outside() != nullptr) run_.outside()->look(run_.deadline());
+    if (run_.async_steps() != nullptr) run_.async_steps()->look(run_.deadline());
   }
 
   /// Called after a branch that a device ran, on any thread.
@@ -257,17 +258,17 @@ Status Run::run_branches(Participant& self) {
       break;
   }
   // Wait for copies that no region needed.
-  if (outside_ != nullptr) outside_->wait(deadline());
+  if (async_steps_ != nullptr) async_steps_->wait(deadline());
   return limits_->status();
 }
 
 void Run::run_faster(Participant& self) {
   if (!program_.order.concurrent) return run_in_order(self);
-  if (outside_ != nullptr) return run_dataflow(self);
+  if (async_steps_ != nullptr) return run_dataflow(self);
   if (program_.threads <= 1) return run_in_order(self);
-  const FasterOrder::Order order = program_.faster.next();
+  const SchedulerAutotuner::Order order = program_.faster.next();
   const std::int64_t start = now();
-  if (order == FasterOrder::Order::kDataflow) {
+  if (order == SchedulerAutotuner::Order::kDataflow) {
     run_dataflow(self);
   } else {
     run_in_order(self);
@@ -291,13 +292,13 @@ void Run::run_layers(Participant& self) {
       continue;
     }
     // Begin regions first: the device works concurrently with the CPU.
-    if (outside_ != nullptr)
+    if (async_steps_ != nullptr)
       for (const BranchId branch : step)
         if (on_device(branch)) (void)run_branch(branch, self);
     StepBranches branches(*this, step);
     self.share(WorkLevel::kBranches, static_cast<std::int64_t>(step.size()), branches);
-    if (outside_ == nullptr) continue;
-    outside_->wait(deadline());
+    if (async_steps_ == nullptr) continue;
+    async_steps_->wait(deadline());
     for (const BranchId branch : step)
       if (substitute_[branch] == Substitute::kWanted) (void)run_branch(branch, self);
   }

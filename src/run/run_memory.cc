@@ -16,7 +16,7 @@ namespace {
 constexpr std::int64_t kSlack = 10;
 
 /// More bytes than any machine has, and few enough that sums of them do not overflow.
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 53;
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 53;
 
 Error over_budget(std::int64_t wanted, std::int64_t held, std::int64_t limit) {
   return {Stage::kExecute,
@@ -214,7 +214,7 @@ Result<RunMemory::Lease> RunMemory::acquire(Request request) {
     Evicted evicted(*this);
     const MutexLock lock(mutex_);
     PX_RETURN_IF_ERROR(wait_for_turn(request));
-    if (request.bytes > kMostBytes) return tl::unexpected(out_of_memory(request.bytes));
+    if (request.bytes > kMaxBytes) return tl::unexpected(out_of_memory(request.bytes));
     if (request.from != nullptr) {
       const std::int64_t bytes = std::exchange(request.from->bytes_, 0);
       held_ -= bytes;
@@ -308,7 +308,7 @@ void RunMemory::trim() {
 }
 
 Status RunMemory::reserve(std::int64_t bytes, std::optional<std::int64_t> limit) {
-  if (bytes > kMostBytes) return tl::unexpected(out_of_memory(bytes));
+  if (bytes > kMaxBytes) return tl::unexpected(out_of_memory(bytes));
   while (true) {
     Evicted evicted(*this);
     const MutexLock lock(mutex_);

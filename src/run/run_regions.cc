@@ -21,13 +21,13 @@ Error unsupported(const char* why) { return {Stage::kExecute, ErrorCode::kUnsupp
 bool Run::is_planned(BranchId branch) const { return parallax::is_planned(compiled_, branch); }
 
 bool Run::on_device(BranchId branch) const {
-  if (outside_ == nullptr || !compiled_.context->branches.region[branch].valid()) return false;
+  if (async_steps_ == nullptr || !compiled_.context->branches.region[branch].valid()) return false;
   return host_ == nullptr || is_planned(branch);
 }
 
 /// Connects the run to its asynchronous steps. REQUIRES: no branch has run; device_ is not null.
-void Run::use_device(std::shared_ptr<OutsideSteps> steps) {
-  outside_ = std::move(steps);
+void Run::use_device(std::shared_ptr<AsyncSteps> steps) {
+  async_steps_ = std::move(steps);
   substitute_.resize(compiled_.context->branches.branches.size());
   device_bound_.resize(compiled_.context->branches.branches.size());
   // The device may have regions in bodies only.
@@ -64,7 +64,7 @@ bool Run::is_for_cpu(BranchId branch) const {
 
 void Run::run_and_wait(BranchId branch, Participant& self) {
   while (!run_branch(branch, self)) {
-    outside_->wait(deadline(), this);
+    async_steps_->wait(deadline(), this);
     if (!is_for_cpu(branch)) return;
   }
 }
@@ -103,7 +103,7 @@ bool Run::begin_region(BranchId branch) {
       }
       RegionRun region = region_run(branch);
       region.bound = device_bound_[branch];
-      return outside_->begin(*this, branch, *device_, std::move(region));
+      return async_steps_->begin(*this, branch, *device_, std::move(region));
     }
     fail_branch(branch, std::move(status).error());
   } catch (...) {
@@ -115,7 +115,7 @@ bool Run::begin_region(BranchId branch) {
 /// Checks that a device may begin a region now. Errors: kUnsupported if there is no device; those
 /// of the deadline.
 Status Run::check_region() const {
-  if (outside_ == nullptr)
+  if (async_steps_ == nullptr)
     return tl::unexpected(unsupported("this plan needs a delegate that is not available"));
   return limits_->deadline.time ? check_deadline(limits_->deadline) : Status{};
 }
@@ -148,7 +148,7 @@ void Run::offer_copies(BranchId branch) {
           continue;
         const RegionId reader = device_->wants_copy(*device_run_, id);
         if (!reader.valid()) continue;
-        outside_->begin_copy(*this, reader, *device_, *device_run_, region_tensor(id));
+        async_steps_->begin_copy(*this, reader, *device_, *device_run_, region_tensor(id));
       }
     }
   } catch (...) {  // NOLINT(bugprone-empty-catch): the region will copy
@@ -222,7 +222,7 @@ void Run::log_failure(BranchId branch, const Error& error) const noexcept {
 
 void Run::cancel() noexcept {
   fail(NodeId{}, cancelled());
-  if (outside_ != nullptr) outside_->abandon(cancelled());
+  if (async_steps_ != nullptr) async_steps_->abandon(cancelled());
 }
 
 }  // namespace parallax

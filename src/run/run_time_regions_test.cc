@@ -7,8 +7,8 @@
 #include <ostream>
 #include <thread>
 
+#include "run/async_steps.h"
 #include "run/device_test_util.h"
-#include "run/outside_steps.h"
 #include "run/run_test_util.h"
 
 namespace parallax {

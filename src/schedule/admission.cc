@@ -10,10 +10,10 @@ namespace parallax {
 namespace {
 
 using Subset = std::vector<std::size_t>;
-constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
 
-/// Returns a + b for sizes, or kMost if the sum exceeds it.
-std::int64_t sum(std::int64_t a, std::int64_t b) { return a > kMost - b ? kMost : a + b; }
+/// Returns a + b for sizes, or kMax if the sum exceeds it.
+std::int64_t sum(std::int64_t a, std::int64_t b) { return a > kMax - b ? kMax : a + b; }
 
 /// Returns the time saved by branches that need `total` together, the longest of them `longest`.
 double saved(double total, double longest, int threads) {
@@ -120,7 +120,7 @@ std::vector<std::size_t> admit_subset(std::span<const BranchCost> candidates, st
       candidates.begin(), candidates.end(), std::int64_t{0},
       [](std::int64_t bytes, const BranchCost& candidate) { return sum(bytes, candidate.bytes); });
   // Sums that exceed 63 bits fit no memory either.
-  if (all == kMost || all > room) {
+  if (all == kMax || all > room) {
     if (admission == Admission::kPaper) return smallest_first(candidates, room);
     return candidates.size() <= kExactCandidates ? best_subset(candidates, room, threads)
                                                  : best_greedy(candidates, room, threads);

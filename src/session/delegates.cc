@@ -92,9 +92,9 @@ Result<std::shared_ptr<const OpenDelegate>> Delegates::open_locked(const std::st
 }
 
 void PlacedRegions::add(std::uint64_t key, std::vector<std::string> names) {
-  constexpr std::size_t kMost = 1024;  // a session may see any number of shapes
+  constexpr std::size_t kMax = 1024;  // a session may see any number of shapes
   const MutexLock lock(mutex_);
-  if (names_.size() >= kMost && !names_.contains(key)) names_.erase(names_.begin());
+  if (names_.size() >= kMax && !names_.contains(key)) names_.erase(names_.begin());
   names_.insert_or_assign(key, std::move(names));
 }
 

@@ -107,7 +107,7 @@ class Loader {
   Result<LoadedGraph> read(WeightCache* cache) {
     std::vector<NamedFile> external;
     const PassContext context = load_context();
-    Result<Graph> graph = load_onnx(source_.model, options_, &external, context.budget.get());
+    Result<Graph> graph = load_onnx(source_.model, options_, &external, context.quota.get());
     if (!graph && source_.file) graph.error() = naming(source_.file->path, graph.error());
     if (!graph) return tl::unexpected(std::move(graph).error());
     LoadedGraph loaded{*std::move(graph), 0};
@@ -120,8 +120,8 @@ class Loader {
     times_.passes = watch_.lap();
     // A graph without what the account had no bytes for must not be cached: it would be missing
     // also if there is memory the next time.
-    if (cache == nullptr || context.budget->left_out()) return loaded;
-    if (!may_hash(external, context.budget->weights())) {
+    if (cache == nullptr || context.quota->left_out()) return loaded;
+    if (!may_hash(external, context.quota->weights())) {
       cache->close("files next to the model are too large to hash");
       return loaded;
     }
@@ -180,12 +180,12 @@ std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded,
   std::shared_ptr<Impl> impl(new Impl, [](const Impl* old) {
     const Call call;
     // After an unsafe fork, locks shared with other models may be held for ever.
-    if (!torn_by_fork()) delete old;
+    if (!forked_during_call()) delete old;
   });
   impl->file_nodes = loaded.file_nodes;
   impl->passes = std::move(loaded.passes);
-  impl->forms = std::make_shared<GraphForms>(std::move(loaded.graph), std::move(loaded.canonical),
-                                             std::move(weights));
+  impl->forms = std::make_shared<GraphVariants>(std::move(loaded.graph),
+                                                std::move(loaded.canonical), std::move(weights));
   for (const ValueId id : impl->graph().inputs) impl->inputs.push_back(info_of(impl->graph(), id));
   for (const ValueId id : impl->graph().outputs)
     impl->outputs.push_back(info_of(impl->graph(), id));
@@ -235,7 +235,7 @@ int Model::nodes() const { return static_cast<int>(impl_->graph().nodes.size());
 const LoadTimes& Model::load_times() const { return impl_->load_times; }
 CacheReport Model::cache() const {
   const Call call;
-  if (torn_by_fork()) return {};
+  if (forked_during_call()) return {};
   const WeightCache* const cache = impl_->weights().packed.cache();
   try {
     return cache == nullptr ? CacheReport{} : cache->report();

@@ -9,8 +9,8 @@
 
 #include "parallax/model.h"
 #include "parallax/runtime.h"
-#include "planning/graph_forms.h"
 #include "planning/graph_snapshot.h"
+#include "planning/graph_variants.h"
 #include "planning/weight_prefault.h"
 
 namespace parallax {
@@ -27,7 +27,7 @@ struct Model::Impl {
   /// for an unknown pass; those of the passes.
   static Result<Model> make(Graph graph, const LoadOptions& options);
 
-  std::shared_ptr<GraphForms> forms;         ///< the graph in all its versions; never null
+  std::shared_ptr<GraphVariants> forms;      ///< the graph in all its versions; never null
   std::unique_ptr<WeightPrefault> prefault;  ///< null if weights come from a cache
   std::vector<TensorInfo> inputs, outputs;   ///< in the file's order
   std::vector<std::string> symbols;          ///< names of the free dimensions

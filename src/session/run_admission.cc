@@ -21,7 +21,7 @@ Result<bool> RunAdmission::choose_within(const Binding& binding, const RunBudget
   wanted.spare = 0;
   const auto& device = wanted.program->bound->device;
   if (!spares_ || !room.bytes || device == nullptr || !device->is_used()) return true;
-  PX_ASSIGN(const std::int64_t least, plans_.least_bytes(binding, deadline));
+  PX_ASSIGN(const std::int64_t least, plans_.min_bytes(binding, deadline));
   if (wanted.program->bytes > *room.bytes - least) {
     auto smaller = plans_.get(binding, less(room, least), false, deadline);
     if (!smaller && smaller.error().code == ErrorCode::kBudgetExceeded) return false;

@@ -23,7 +23,7 @@ std::shared_ptr<Runtime::Impl> make(const RuntimeOptions& options) {
   return {new Runtime::Impl(options, threads), [](const Runtime::Impl* old) {
             const Call call;
             // After an unsafe fork its locks may be held for ever.
-            if (!torn_by_fork()) delete old;
+            if (!forked_during_call()) delete old;
           }};
 }
 
@@ -69,7 +69,7 @@ int Runtime::threads() const { return impl_->workers.most_threads(); }
 
 std::vector<DelegateReport> Runtime::delegates() const {
   const Call call;
-  if (torn_by_fork()) return {};
+  if (forked_during_call()) return {};
   try {
     return impl_->delegates.list();
   } catch (...) {
@@ -86,7 +86,7 @@ std::vector<std::string> Runtime::built_in_delegates() {
 
 void Runtime::trim() {
   const Call call;
-  if (torn_by_fork()) return;
+  if (forked_during_call()) return;
   try {
     impl_->trim();
   } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for a list: the rest is kept

@@ -85,7 +85,7 @@ Session& Session::operator=(Session&& other) noexcept {
 Session::~Session() {
   const Call call;
   // After an unsafe fork, locks shared with other sessions may be held for ever.
-  if (torn_by_fork()) {
+  if (forked_during_call()) {
     (void)impl_.release();
   } else if (impl_ != nullptr) {
     impl_->async.wait();
@@ -229,7 +229,7 @@ void Session::retry_delegates() {
 
 void Session::trim() {
   const Call call;
-  if (torn_by_fork()) return;
+  if (forked_during_call()) return;
   try {
     impl_->account->trim();
   } catch (...) {  // NOLINT(bugprone-empty-catch): no memory for a list: the rest is kept

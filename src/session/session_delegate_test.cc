@@ -35,7 +35,7 @@ class SessionDelegateTest : public testing::Test {
     options_.delegates = {"test"};
     options_.threads = 2;
     options_.offload = Offload::kAll;
-    options_.rates = Rates::kDescribed;
+    options_.rates = Rates::kDeclared;
     // The machine may be busy.
     options_.delegate_time_limit_seconds = 60;
   }

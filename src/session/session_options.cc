@@ -44,7 +44,7 @@ Status check_options(const SessionOptions& options) {
   PX_RETURN_IF_ERROR(check_choice(options.refinement, Refinement::kNone, "refinement"));
   PX_RETURN_IF_ERROR(check_choice(options.precision, Precision::kBf16, "precision"));
   PX_RETURN_IF_ERROR(check_choice(options.offload, Offload::kAll, "offload"));
-  PX_RETURN_IF_ERROR(check_choice(options.rates, Rates::kDescribed, "rates"));
+  PX_RETURN_IF_ERROR(check_choice(options.rates, Rates::kDeclared, "rates"));
   if (options.delegates.empty() && !options.pinned_plan.empty())
     return refuse(ErrorCode::kInvalidInput, "a pinned plan needs a delegate");
   if (options.delegates.size() > 1 && !options.pinned_plan.empty())

@@ -152,7 +152,7 @@ State& State::operator=(State&& other) noexcept {
 }
 State::~State() {
   const Call call;
-  if (torn_by_fork()) (void)impl_.release();
+  if (forked_during_call()) (void)impl_.release();
   impl_.reset();  // within the call
 }
 

@@ -16,7 +16,7 @@ namespace parallax {
 namespace {
 
 /// Larger constants are equal only if they are the same bytes in memory; so are constants beyond
-/// the remaining budget: constants may overlap in a small file.
+/// the remaining quota: constants may overlap in a small file.
 constexpr std::size_t kMaxCompared = 4096;
 static_assert(kMaxCompared < kDeferredBytes, "bytes that are not computed cannot be compared");
 
@@ -24,7 +24,7 @@ static_assert(kMaxCompared < kDeferredBytes, "bytes that are not computed cannot
 /// that different parts never give the same bytes.
 class Key {
  public:
-  explicit Key(LoadBudget& budget) : budget_(budget) {}
+  explicit Key(LoadQuota& quota) : quota_(quota) {}
   template <class T>
   void number(T x) {
     bytes_.append(reinterpret_cast<const char*>(&x), sizeof x);
@@ -37,7 +37,7 @@ class Key {
     number(x.dtype);
     number(x.dims.rank());
     for (const std::int64_t dim : x.dims) number(dim);
-    if (x.bytes.size() > kMaxCompared || !budget_.take_bytes(std::ssize(x.bytes))) {
+    if (x.bytes.size() > kMaxCompared || !quota_.take_bytes(std::ssize(x.bytes))) {
       number(x.bytes.data());
     } else {
       bytes_.append(reinterpret_cast<const char*>(x.bytes.data()), x.bytes.size());
@@ -51,7 +51,7 @@ class Key {
   std::string take() { return std::move(bytes_); }
 
  private:
-  LoadBudget& budget_;
+  LoadQuota& quota_;
   std::string bytes_;
 };
 
@@ -71,8 +71,8 @@ struct AddAttribute {
   }
 };
 
-std::string key_of(const Node& node, LoadBudget& budget) {
-  Key key(budget);
+std::string key_of(const Node& node, LoadQuota& quota) {
+  Key key(quota);
   key.number(node.op);
   key.number(node.inputs.size());
   for (const ValueId id : node.inputs) key.number(id.value);
@@ -90,8 +90,8 @@ std::string key_of(const Node& node, LoadBudget& budget) {
 }
 
 /// Returns the key of a constant or symbolic value; nullopt for others.
-std::optional<std::string> key_of(const Value& value, LoadBudget& budget) {
-  Key key(budget);
+std::optional<std::string> key_of(const Value& value, LoadQuota& quota) {
+  Key key(quota);
   key.number(value.kind);
   if (value.kind == ValueKind::kConstant) {
     key.constant(*value.constant);
@@ -106,11 +106,11 @@ std::optional<std::string> key_of(const Value& value, LoadBudget& budget) {
 }
 
 /// Merges equal values. Returns the number of replaced values.
-int merge_values(const Graph& graph, Replacements& replacements, LoadBudget& budget) {
+int merge_values(const Graph& graph, Replacements& replacements, LoadQuota& quota) {
   std::unordered_map<std::string, ValueId> first;
   int merged = 0;
   for (const ValueId id : graph.values.ids()) {
-    auto key = key_of(graph.values[id], budget);
+    auto key = key_of(graph.values[id], quota);
     if (!key) continue;
     const auto [known, added] = first.emplace(std::move(*key), id);
     if (!added && replacements.replace(id, known->second)) ++merged;
@@ -132,7 +132,7 @@ bool merge_nodes(Replacements& replacements, const Node& node, const Node& kept)
 
 Result<int> common_subexpressions(Graph& graph, const PassContext& context) {
   Replacements replacements(graph);
-  LoadBudget keys = *context.budget;  // they are gone afterwards
+  LoadQuota keys = *context.quota;  // they are gone afterwards
   const int merged = merge_values(graph, replacements, keys);
   std::unordered_map<std::string, NodeId> first;
   int changes = 0;
@@ -146,7 +146,7 @@ Result<int> common_subexpressions(Graph& graph, const PassContext& context) {
   }
   replacements.finish();
   // If two symbols stood for the same data-dependent size, one remains.
-  if (changes > 0) PX_RETURN_IF_ERROR(infer_graph(graph, *context.budget));
+  if (changes > 0) PX_RETURN_IF_ERROR(infer_graph(graph, *context.quota));
   return changes + merged;
 }
 

@@ -191,7 +191,7 @@ Result<int> run_with_bodies(const Pass& pass, Graph& graph, const PassContext& c
   int changes = 0;
   bool inside = false;
   PX_RETURN_IF_ERROR(run_everywhere(pass, graph, context, changes, inside));
-  if (inside) PX_RETURN_IF_ERROR(infer_graph(graph, *context.budget));
+  if (inside) PX_RETURN_IF_ERROR(infer_graph(graph, *context.quota));
   return changes;
 }
 

@@ -16,10 +16,10 @@
 #include "base/checked.h"
 #include "base/saturating.h"
 #include "base/status.h"
+#include "ir/charge.h"
 #include "ops/deferred.h"
 #include "ops/infer.h"
 #include "ops/op.h"
-#include "ops/payment.h"
 #include "simplify/rewrite.h"
 #include "simplify/simplify.h"
 
@@ -51,7 +51,7 @@ std::int64_t products(const Node& node, std::span<const Dims> inputs,
     const auto elements = dims.rank() == 0 ? 1 : dims.checked_elements();
     count = saturating_add(count, elements.value_or(std::numeric_limits<std::int64_t>::max()));
   }
-  return saturating_mul(count, LoadBudget::kWorkPerProduct);
+  return saturating_mul(count, LoadQuota::kWorkPerProduct);
 }
 
 /// Returns true for operators that read only the part of their input that they copy.
@@ -89,7 +89,7 @@ class Folder {
         dequantises_(dequantises),
         evaluate_(context.evaluate),
         evaluate_into_(context.evaluate_into),
-        budget_(context.budget),
+        quota_(context.quota),
         defers_(context.evaluate_into != nullptr),
         reads_left_(graph.values.size(), 0),
         read_at_once_(graph.values.size(), false) {
@@ -108,7 +108,7 @@ class Folder {
       ++changes;
     }
     // Other passes make copies too.
-    if (!budget_->half_is_left()) compute_deferred();
+    if (!quota_->half_is_left()) compute_deferred();
     return changes;
   }
 
@@ -184,7 +184,7 @@ class Folder {
   struct Source {
     std::int64_t bytes = 0, weights = 0;  ///< bytes of the inputs, and of weights in other files
                                           ///< among them
-    PaidBytes back;                       ///< returned by inputs that have no other reader
+    ChargedBytes back;                    ///< returned by inputs that have no other reader
   };
   Source source_of(const Node& node) const {
     Source source;
@@ -195,7 +195,7 @@ class Folder {
       source.bytes += std::ssize(constant.bytes);
       source.weights += weight_bytes(constant);
       if (++reads[id] != reads_left_[id]) continue;
-      const PaidBytes paid = paid_for(constant);
+      const ChargedBytes paid = charged_for(constant);
       source.back.bytes += paid.bytes;
       source.back.weight_bytes += paid.weight_bytes;
     }
@@ -203,7 +203,7 @@ class Folder {
   }
 
   bool affordable(std::int64_t bytes, const Source& source) const {
-    return can_pay(*budget_, bytes, source.weights, source.back);
+    return can_charge(*quota_, bytes, source.weights, source.back);
   }
 
   bool all_constant(const Node& node) const {
@@ -268,7 +268,7 @@ class Folder {
       source = source_of(graph_.nodes[id]);
       if (!affordable(cost->bytes, source)) return false;
     }
-    if (!budget_->take_work(cost->work)) return false;  // spent whether or not it succeeds
+    if (!quota_->take_work(cost->work)) return false;  // spent whether or not it succeeds
     if (defer_result(id, source)) return true;
     const std::vector<ValueId> outputs = graph_.nodes[id].outputs;
     if (!compute_inputs(graph_.nodes[id])) return false;
@@ -281,7 +281,7 @@ class Folder {
     release_inputs(graph_.nodes[id]);
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       if (!outputs[i].valid()) continue;
-      pay(budget_, (*results)[i], source.weights);
+      charge(quota_, (*results)[i], source.weights);
       make_constant_value(graph_, outputs[i], std::move((*results)[i]));
     }
     return true;
@@ -308,21 +308,21 @@ class Folder {
     });
   }
 
-  /// Returns false if the result may not be deferred, or its memory exceeds the budget together
+  /// Returns false if the result may not be deferred, or its memory exceeds the quota together
   /// with the sources.
   bool defer_result(NodeId id, const Source& source) {
     if (!may_wait(graph_.nodes[id])) return false;
     const ValueId output = graph_.nodes[id].outputs[0];
     const Dims dims = *dims_of(graph_.values[output]);
     const DType dtype = graph_.values[output].dtype;
-    if (!can_pay(*budget_, *bytes_of(dtype, dims), source.weights)) return false;
+    if (!can_charge(*quota_, *bytes_of(dtype, dims), source.weights)) return false;
     auto [alone, sources] = node_alone(graph_, id);
     Constant constant = defer(
         dtype, dims, std::move(sources),
         [evaluate = evaluate_into_, graph = std::move(alone)](std::span<std::byte> into) -> Status {
           return evaluate(*graph, NodeId{0}, into);
         });
-    pay(budget_, constant, source.weights);
+    charge(quota_, constant, source.weights);
     release_inputs(graph_.nodes[id]);
     make_constant_value(graph_, output, std::move(constant));
     return true;
@@ -332,7 +332,7 @@ class Folder {
   const bool dequantises_;
   const Evaluate& evaluate_;
   const EvaluateInto& evaluate_into_;
-  const std::shared_ptr<LoadBudget>& budget_;
+  const std::shared_ptr<LoadQuota>& quota_;
   bool defers_;
   IdVector<ValueId, std::int32_t> reads_left_;  ///< number of reads by nodes that are not folded
   IdVector<ValueId, bool> read_at_once_;        ///< read by nodes of constants that are computed
@@ -344,7 +344,7 @@ Result<int> fold(Graph& graph, const PassContext& context, bool dequantises) {
   const int changes = Folder(graph, context, dequantises).run();
   if (changes == 0) return 0;
   erase_unused(graph);
-  PX_RETURN_IF_ERROR(infer_graph(graph, *context.budget));
+  PX_RETURN_IF_ERROR(infer_graph(graph, *context.quota));
   return changes;
 }
 

@@ -142,7 +142,7 @@ TEST(FoldConstants, ResultsInBodiesAreLimitedTogether) {
 }
 
 TEST(FoldConstants, WorkInBodiesIsLimitedTogether) {
-  // 2^25 multiply-adds each: four use up the budget of work, whichever of the 80 branches has them.
+  // 2^25 multiply-adds each: four use up the quota of work, whichever of the 80 branches has them.
   std::string text = "input c bool []\n";
   for (int i = 0; i < 40; ++i) {
     const std::string branch =
@@ -166,10 +166,10 @@ TEST(FoldConstants, WorkInBodiesIsLimitedTogether) {
   };
   PassContext context{evaluate};
   ASSERT_TRUE(run_passes(simplify_passes(), graph, context));
-  const std::int64_t work = std::int64_t{256} * 256 * 512 * LoadBudget::kWorkPerProduct;
+  const std::int64_t work = std::int64_t{256} * 256 * 512 * LoadQuota::kWorkPerProduct;
   EXPECT_GT(products, 0);
-  EXPECT_LE(products, LoadBudget::kWork / work);
-  EXPECT_LT(context.budget->work_left(), LoadBudget::kWork - products * work);
+  EXPECT_LE(products, LoadQuota::kWork / work);
+  EXPECT_LT(context.quota->work_left(), LoadQuota::kWork - products * work);
 }
 
 TEST(FoldConstants, LeavesMuchWorkToRunTime) {

@@ -101,7 +101,7 @@ TEST(FoldDeferred, WhatASmallResultIsMadeOfIsComputedAtOnce) {
   EXPECT_EQ(deferred_depth(*graph.values[graph.outputs[1]].constant), 1) << "Exp";
 }
 
-/// Two chains hold their sources in addition to their results. If that exceeds the budget they are
+/// Two chains hold their sources in addition to their results. If that exceeds the quota they are
 /// computed, and as much is folded as without deferring.
 TEST(FoldDeferred, KeepsNothingFromFolding) {
   constexpr std::int64_t kLarge = std::int64_t{128} * 256 * 4;
@@ -118,7 +118,7 @@ TEST(FoldDeferred, KeepsNothingFromFolding) {
     }
     EXPECT_TRUE(infer_graph(graph));
     const PassContext context{evaluate, into};
-    EXPECT_TRUE(context.budget->take_bytes(LoadBudget::kBytes - bytes));
+    EXPECT_TRUE(context.quota->take_bytes(LoadQuota::kBytes - bytes));
     EXPECT_TRUE(fold_constants(graph, context));
     return graph.nodes.size();
   };
@@ -127,7 +127,7 @@ TEST(FoldDeferred, KeepsNothingFromFolding) {
     EXPECT_EQ(nodes_left(bytes, IntoCalculator{&calls}), nodes_left(bytes, nullptr)) << bytes;
   EXPECT_GT(calls, 0);
   calls = 0;
-  EXPECT_EQ(nodes_left(LoadBudget::kBytes, IntoCalculator{&calls}), 0U);
+  EXPECT_EQ(nodes_left(LoadQuota::kBytes, IntoCalculator{&calls}), 0U);
   EXPECT_EQ(calls, 0);
 }
 

@@ -125,7 +125,7 @@ Result<int> inline_if(Graph& graph, const PassContext& context) {
     if (more == 0) break;
     changes += more;
     erase_unused(graph);
-    PX_RETURN_IF_ERROR(infer_graph(graph, *context.budget));
+    PX_RETURN_IF_ERROR(infer_graph(graph, *context.quota));
   }
   return changes;
 }

@@ -17,7 +17,7 @@ namespace {
 Status run_pass(const Pass& pass, Graph& graph, const PassContext& context, int& changes) {
   PX_ASSIGN(changes, run_with_bodies(pass, graph, context));
   if (changes == 0) return {};
-  settle(graph, *context.budget);
+  settle(graph, *context.quota);
   return verify_structure(graph, Stage::kPasses);
 }
 
@@ -37,7 +37,7 @@ Status check_written(const Graph& graph, const PassContext& context,
       changed += fmt::format("{}{}", changed.empty() ? "" : ", ", report.name);
   if (changed.empty()) return {};
   PX_RETURN_IF_ERROR(verify_names(graph, Stage::kPasses));
-  auto status = check_inferred(graph, *context.budget);
+  auto status = check_inferred(graph, *context.quota);
   return status ? status : fault_of("pass " + changed, std::move(status).error());
 }
 

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "ir/graph.h"
-#include "ops/load_budget.h"
+#include "ir/load_quota.h"
 #include "parallax/report.h"
 
 namespace parallax {
@@ -50,7 +50,7 @@ struct PassContext {
   /// For large results, which are deferred (ops/deferred.h); null: nothing is deferred.
   EvaluateInto evaluate_into = nullptr;
   /// Limits the copies of constants and the work of all passes, over the graph and its bodies.
-  std::shared_ptr<LoadBudget> budget = std::make_shared<LoadBudget>();
+  std::shared_ptr<LoadQuota> quota = std::make_shared<LoadQuota>();
   std::shared_ptr<NearMisses> near_misses = std::make_shared<NearMisses>();
   /// Names of nodes that must not change, nor their bodies. Null: there are no such nodes.
   std::shared_ptr<const std::set<std::string>> closed = nullptr;

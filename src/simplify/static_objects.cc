@@ -274,7 +274,7 @@ Result<int> static_objects(Graph& graph, const PassContext& context) {
   if (changes == 0) return 0;
   erase_unused(changed);
   // Inference may reject nodes that fail only in runs that reach them.
-  if (!infer_graph(changed, *context.budget)) return 0;
+  if (!infer_graph(changed, *context.quota)) return 0;
   graph = std::move(changed);
   return changes;
 }

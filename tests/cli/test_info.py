@@ -90,8 +90,8 @@ def test_the_bytes_that_it_names_are_those_that_a_run_needs(parallax, info, zoo)
         assert [row["threads"] for row in need["thread_bytes"]] == [1, 2, 4, 8]
         for row in need["thread_bytes"]:
             words = [model, *names_of(need), "--threads", row["threads"]]
-            assert parallax("run", *words, "--memory-budget", row["least_bytes"]).returncode == 0
-            less = parallax("run", *words, "--memory-budget", row["least_bytes"] - 1)
+            assert parallax("run", *words, "--memory-budget", row["min_bytes"]).returncode == 0
+            less = parallax("run", *words, "--memory-budget", row["min_bytes"] - 1)
             assert less.returncode == 1 and "1 bytes missing" in less.stderr
             plan = json.loads(parallax("plan", *words, "--json", "-").stdout)
             assert (plan["arena_bytes"]["parallax"], plan["scratch_bytes"]) == (row["arena_bytes"], row["scratch_bytes"])

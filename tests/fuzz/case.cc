@@ -11,18 +11,18 @@
 namespace parallax::fuzz {
 namespace {
 
-constexpr std::size_t kMostPrinted = 24;
+constexpr std::size_t kMaxPrinted = 24;
 
 template <class T>
 std::string elements_of(const Constant& tensor) {
   std::string text;
   const std::size_t count = tensor.bytes.size() / sizeof(T);
-  for (std::size_t i = 0; i < std::min(count, kMostPrinted); ++i) {
+  for (std::size_t i = 0; i < std::min(count, kMaxPrinted); ++i) {
     T element;
     std::memcpy(&element, tensor.bytes.data() + i * sizeof(T), sizeof(T));
     text += fmt::format("{}{}", i == 0 ? "" : ", ", +element);
   }
-  return text + (count > kMostPrinted ? ", ..." : "");
+  return text + (count > kMaxPrinted ? ", ..." : "");
 }
 
 std::string attribute_text(const AttributeValue& value) {

@@ -14,10 +14,10 @@
 namespace parallax::fuzz {
 namespace {
 
-constexpr std::size_t kMostOutputs = 8;
-constexpr int kMostRank = 5;
+constexpr std::size_t kMaxOutputs = 8;
+constexpr int kMaxRank = 5;
 /// Floats beyond this would drown everything that they are added to.
-constexpr float kMostMagnitude = 1e6F;
+constexpr float kMaxMagnitude = 1e6F;
 
 bool has_nan(const Constant& tensor) {
   if (tensor.dtype != DType::kF32) return false;
@@ -34,7 +34,7 @@ bool is_wild(const Constant& tensor) {
   for (std::size_t i = 0; i < tensor.bytes.size(); i += sizeof(float)) {
     float element = 0;
     std::memcpy(&element, tensor.bytes.data() + i, sizeof(float));
-    if (!(std::abs(element) < kMostMagnitude)) return true;
+    if (!(std::abs(element) < kMaxMagnitude)) return true;
   }
   return false;
 }
@@ -141,7 +141,7 @@ bool Generator::copies_nothing(const CaseNode& node) const {
 bool Generator::sensible(const CaseNode& node, const std::vector<Constant>& outputs) {
   if (node.op == OpKind::kReshape && copies_nothing(node)) return false;
   for (const Constant& output : outputs) {
-    if (output.dims.rank() > kMostRank || output.dims.elements() > most_elements_) return false;
+    if (output.dims.rank() > kMaxRank || output.dims.elements() > most_elements_) return false;
   }
   if (case_.special || !std::ranges::any_of(outputs, is_wild)) return true;
   if (std::ranges::any_of(outputs, has_nan)) return false;
@@ -265,10 +265,10 @@ void Generator::choose_outputs() {
   collect(graph);
   for (const std::string& name : results)
     if (!read.contains(name)) unread.push_back(name);
-  while (unread.size() > kMostOutputs)
+  while (unread.size() > kMaxOutputs)
     unread.erase(unread.begin() + static_cast<std::ptrdiff_t>(random_.below(unread.size())));
   for (const std::string& name : results)
-    if (read.contains(name) && unread.size() < kMostOutputs && random_.chance(8))
+    if (read.contains(name) && unread.size() < kMaxOutputs && random_.chance(8))
       unread.push_back(name);
   if (unread.empty()) unread.push_back(results.back());
   graph.outputs = std::move(unread);

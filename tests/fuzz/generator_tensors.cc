@@ -13,7 +13,7 @@
 namespace parallax::fuzz {
 namespace {
 
-constexpr std::size_t kMostInputs = 12;
+constexpr std::size_t kMaxInputs = 12;
 
 template <class T>
 Constant tensor_of(DType dtype, const Dims& dims, const std::vector<T>& elements) {
@@ -156,7 +156,7 @@ CaseDim Generator::dim_of(const std::vector<std::int64_t>& sizes) {
 }
 
 std::string Generator::input(DType dtype, const Lists& dims) {
-  if (levels_.front()->graph.inputs.size() >= kMostInputs && all_equal(dims))
+  if (levels_.front()->graph.inputs.size() >= kMaxInputs && all_equal(dims))
     return constant(dtype, Dims(dims[0]));
   return new_input(dtype, dims);
 }
@@ -185,7 +185,7 @@ std::string Generator::given(const Lists& elements, DType dtype, const Dims& sha
     dims.emplace_back(shape.begin(), shape.end());
     if (shape.rank() == 1) dims.back()[0] = static_cast<std::int64_t>(list.size());
   }
-  if (levels_.front()->graph.inputs.size() >= kMostInputs && all_equal(elements))
+  if (levels_.front()->graph.inputs.size() >= kMaxInputs && all_equal(elements))
     return constant(integer_tensor(dtype, Dims(dims[0]), elements[0]));
   const std::string name = new_input(dtype, dims);
   for (std::size_t run = 0; run < runs(); ++run) {

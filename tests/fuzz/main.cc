@@ -44,10 +44,10 @@ void limit_memory() {}
 #else
 /// What takes more than any case may gets an error, not the machine's memory.
 void limit_memory() {
-  constexpr rlim_t kMostBytes = rlim_t{4} << 30U;
+  constexpr rlim_t kMaxBytes = rlim_t{4} << 30U;
   rlimit limit = {};
   getrlimit(RLIMIT_AS, &limit);
-  limit.rlim_cur = std::min(limit.rlim_max, kMostBytes);
+  limit.rlim_cur = std::min(limit.rlim_max, kMaxBytes);
   setrlimit(RLIMIT_AS, &limit);
 }
 #endif

@@ -13,7 +13,7 @@
 namespace parallax::fuzz {
 namespace {
 
-constexpr unsigned kMostSeconds = 20;
+constexpr unsigned kMaxSeconds = 20;
 
 enum class Kind { kNone, kWrong, kCrash, kHang };
 
@@ -30,7 +30,7 @@ bool differs(const Case& fuzzed, const Outcome& outcome, const std::filesystem::
 Kind try_case(const Case& fuzzed, const std::filesystem::path& folder, const std::string& compare) {
   const pid_t child = fork();
   if (child == 0) {
-    alarm(kMostSeconds);
+    alarm(kMaxSeconds);
     const std::filesystem::path place = folder / "try";
     std::filesystem::create_directories(place);
     const Outcome outcome = check(fuzzed, place);

@@ -85,8 +85,8 @@ void write_corpus(const Case& fuzzed, const std::filesystem::path& folder) {
   for (const char* format : {"onnx", "npy", "snapshot", "block_file"})
     std::filesystem::create_directories(folder / format);
   const std::string model = onnx_bytes(fuzzed);
-  constexpr std::size_t kMostBytes = 1 << 14;
-  if (model.size() > kMostBytes || fuzzed.graph.inputs.empty()) return;
+  constexpr std::size_t kMaxBytes = 1 << 14;
+  if (model.size() > kMaxBytes || fuzzed.graph.inputs.empty()) return;
   std::ofstream(folder / "onnx" / name, std::ios::binary) << model;
   const Constant& input = fuzzed.runs[0][0];
   (void)cli::write_npy(folder / "npy" / name, {input.dtype, input.dims, input.bytes});

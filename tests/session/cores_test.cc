@@ -99,7 +99,7 @@ TEST(CoresSession, RunsAreSplitAsPlansAre) {
       output c)");
   SessionOptions options = on_cores("", Offload::kProfitable);
   options.threads = 1;
-  options.rates = Rates::kDescribed;  // the machine may be busy
+  options.rates = Rates::kDeclared;  // the machine may be busy
   options.co_execution = true;
   Session session = *Session::create(model, options);
   const auto plan = session.plan({});
@@ -165,7 +165,7 @@ TEST(CoresSession, SplitModelsRunTheSameInEachSession) {
                         i, i + 1, 0.0005 * (i + 1), 0.25 * i);
   const Model model = model_of(text + "output x6");
   SessionOptions options = on_cores("", Offload::kProfitable);
-  options.rates = Rates::kDescribed;
+  options.rates = Rates::kDeclared;
   options.co_execution = true;
   for (int round = 0; round < 8; ++round) {
     options.threads = 1 + round % 2;

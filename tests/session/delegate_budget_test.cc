@@ -19,7 +19,7 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kMostBudgetRows = 40;
+constexpr std::int64_t kMaxBudgetRows = 40;
 
 struct BudgetWay {
   const char* name;
@@ -54,11 +54,11 @@ class DelegateBudget : public testing::TestWithParam<BudgetWay> {
     runtime_->impl()->delegates.add(&table_);
     options_.threads = 1;
     options_.offload = Offload::kAll;
-    options_.rates = Rates::kDescribed;
+    options_.rates = Rates::kDeclared;
     options_.delegate_time_limit_seconds = 600;  // the machine may be busy
     Session cpu = *Session::create(model_, options_, *runtime_);
     // Of a chain of operators, more rows may need less: there are more parts then.
-    for (std::int64_t rows = 1; rows <= kMostBudgetRows; ++rows) run_size(cpu, rows);
+    for (std::int64_t rows = 1; rows <= kMaxBudgetRows; ++rows) run_size(cpu, rows);
     options_.budget = {MemoryBudget::Kind::kBytes, GetParam().times * cpu.peak_arena_bytes()};
     options_.delegates = {GetParam().delegate};
   }
@@ -80,9 +80,9 @@ TEST_P(DelegateBudget, SufficesForEachSize) {
   std::vector<std::thread> threads;
   for (int caller = 0; caller < GetParam().callers; ++caller)
     threads.emplace_back([&, caller] {
-      for (std::int64_t rows = 1; rows <= kMostBudgetRows; ++rows)  // rising, or falling
+      for (std::int64_t rows = 1; rows <= kMaxBudgetRows; ++rows)  // rising, or falling
         for (int run = 0; run < 3; ++run)
-          run_size(session, caller % 2 == 0 ? rows : kMostBudgetRows + 1 - rows);
+          run_size(session, caller % 2 == 0 ? rows : kMaxBudgetRows + 1 - rows);
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_LE(session.peak_arena_bytes(), options_.budget.bytes);
@@ -91,7 +91,7 @@ TEST_P(DelegateBudget, SufficesForEachSize) {
 
 TEST_P(DelegateBudget, LeavesTheDelegateWhatFits) {
   Session session = *Session::create(model_, options_, *runtime_);
-  for (std::int64_t rows = 1; rows <= kMostBudgetRows; ++rows) run_size(session, rows);
+  for (std::int64_t rows = 1; rows <= kMaxBudgetRows; ++rows) run_size(session, rows);
   run_size(session, 1);
   RunTrace trace;
   const std::vector<float> x(kReflectedColumns);
@@ -132,7 +132,7 @@ TEST(DelegateBudgetAtRunTime, WhatSufficesForTheCpuSuffices) {
   SessionOptions options;
   options.threads = 1;
   options.offload = Offload::kAll;
-  options.rates = Rates::kDescribed;
+  options.rates = Rates::kDeclared;
   options.delegate_time_limit_seconds = 600;
   const auto run = [&]() -> Status {
     Session session = *Session::create(model, options, runtime);

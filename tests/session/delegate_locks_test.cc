@@ -66,7 +66,7 @@ class DelegateLocks : public testing::TestWithParam<LockWay> {
     options_.threads = 2;
     options_.delegates = {GetParam().delegate};
     options_.offload = Offload::kAll;
-    options_.rates = Rates::kDescribed;
+    options_.rates = Rates::kDeclared;
     options_.delegate_time_limit_seconds = 600;  // the machine may be busy
     options_.budget = {MemoryBudget::Kind::kBytes, 250'000};
   }

@@ -34,7 +34,7 @@ class DelegateMemory : public testing::Test {
     options_.delegates = {"test"};
     options_.threads = 1;
     options_.offload = Offload::kAll;
-    options_.rates = Rates::kDescribed;
+    options_.rates = Rates::kDeclared;
     options_.delegate_time_limit_seconds = 60;  // the machine may be busy
   }
   Session session() {

@@ -34,7 +34,7 @@ namespace parallax {
 namespace {
 
 constexpr int kRunsOfOneRound = 60;
-constexpr unsigned kMostSoakRows = 24;
+constexpr unsigned kMaxSoakRows = 24;
 constexpr int kChild = 99;  ///< what a child ends with where all is well: never by accident
 
 using Numbers = std::vector<std::vector<float>>;
@@ -145,7 +145,7 @@ class SoakRound {
     options_.threads = 1 + static_cast<int>(random_() % 2);
     options_.co_execution = random_() % 3 == 0;
     options_.offload = options_.co_execution ? Offload::kProfitable : Offload::kAll;
-    options_.rates = Rates::kDescribed;
+    options_.rates = Rates::kDeclared;
     // Patient where each lie is answered in time, so that no memory stays with a device.
     lies_.keeps_answers = random_() % 2 == 0;
     options_.delegate_time_limit_seconds = lies_.keeps_answers ? 0.02 : 600;
@@ -167,7 +167,7 @@ class SoakRound {
     if (random_() % 4 == 0) return;
     Session alone = *Session::create(model_, cpu_options(), *runtime_);
     for (int i = 0; i < 8; ++i) {
-      RandomInput input(random_, run_time_sizes_, kMostSoakRows);
+      RandomInput input(random_, run_time_sizes_, kMaxSoakRows);
       for (float& number : input.x) number = number == 0 ? 1 : number;
       if (!alone.run(input.views())) ADD_FAILURE() << text_;
     }
@@ -180,7 +180,7 @@ class SoakRound {
   void run_most() {
     lies_.one_in = 0;
     lies_.answer_held();
-    const RandomInput input(random_, run_time_sizes_, opencl_ ? 5 : kMostSoakRows);
+    const RandomInput input(random_, run_time_sizes_, opencl_ ? 5 : kMaxSoakRows);
     const auto got = session_->run(input.views());
     if (!got) {
       EXPECT_TRUE(may_fail(got.error(), false)) << got.error().to_string() << what_;
@@ -192,7 +192,7 @@ class SoakRound {
   std::int64_t rows_of(std::minstd_rand& random) const {
     // A driver of OpenCL compiles for each size.
     return opencl_ ? 1 + 4 * static_cast<std::int64_t>(random() % 2)
-                   : 1 + static_cast<std::int64_t>(random() % kMostSoakRows);
+                   : 1 + static_cast<std::int64_t>(random() % kMaxSoakRows);
   }
 
   void check(const std::optional<LastRun>& last) const {
@@ -284,7 +284,7 @@ class SoakRound {
 
   /// What the parent made, and what the child makes itself, of its delegates too.
   int run_in_child(const RandomInput& input, const Numbers& wanted) {
-    if (torn_by_fork()) return kChild;  // a thread of a delegate was just then in a call
+    if (forked_during_call()) return kChild;  // a thread of a delegate was just then in a call
     auto got = session_->run(input.views());
     if (!got && !may_fail(got.error(), false)) return 1;
     if (got && floats_of(*got) != wanted) return 2;

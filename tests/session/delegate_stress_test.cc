@@ -59,7 +59,7 @@ class StressRound {
     oracle_ = *Session::create(model_of(text_), options_, *runtime_);
     options_.delegates = {"test"};
     options_.offload = Offload::kAll;
-    options_.rates = Rates::kDescribed;
+    options_.rates = Rates::kDeclared;
     options_.delegate_time_limit_seconds = 0.02;
     session_ = *Session::create(model_of(text_), options_, *runtime_);
   }

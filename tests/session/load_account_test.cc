@@ -6,11 +6,11 @@
 #include <string>
 
 #include "bind/evaluate.h"
+#include "ir/charge.h"
 #include "load/onnx/onnx_test_util.h"
 #include "lower/cpu/lower.h"
 #include "ops/deferred.h"
 #include "ops/infer.h"
-#include "ops/payment.h"
 
 namespace parallax {
 namespace {
@@ -41,9 +41,9 @@ class LoadAccount : public testing::Test {
  protected:
   void SetUp() override {
     const auto bytes = std::make_shared<std::string>(folding_model());
-    limit_ = LoadBudget::kBytes + 6 * std::ssize(*bytes);
+    limit_ = LoadQuota::kBytes + 6 * std::ssize(*bytes);
     auto graph = load_onnx({std::as_bytes(std::span(*bytes)), bytes, {}},
-                           {.max_nesting = kMaxNesting}, nullptr, context_.budget.get());
+                           {.max_nesting = kMaxNesting}, nullptr, context_.quota.get());
     ASSERT_TRUE(graph) << graph.error().to_string();
     graph_ = *std::move(graph);
   }
@@ -55,41 +55,41 @@ class LoadAccount : public testing::Test {
   std::int64_t constants() const {
     std::int64_t sum = 0;
     for (const Value& value : graph_.values)
-      if (value.constant) sum += paid_for(*value.constant).bytes;
+      if (value.constant) sum += charged_for(*value.constant).bytes;
     return sum;
   }
 
   PassContext context_{evaluate_node, evaluate_into};
-  const LoadBudget& budget_ = *context_.budget;
+  const LoadQuota& quota_ = *context_.quota;
   std::int64_t limit_ = 0;
   Graph graph_;
 };
 
 TEST_F(LoadAccount, AddsUpAfterThePasses) {
   EXPECT_GT(elements(), 0);
-  EXPECT_EQ(budget_.bytes_left(), limit_ - elements());
+  EXPECT_EQ(quota_.bytes_left(), limit_ - elements());
   ASSERT_TRUE(run_passes(all_passes(), graph_, context_));
   for (const Node& node : graph_.nodes)
     EXPECT_TRUE(node.op != OpKind::kCast && node.op != OpKind::kDiv) << node.name;
   EXPECT_GE(constants(), std::int64_t{2 * 2 * kSide * kSide * 4})
       << "both weights are constants of floats";
-  EXPECT_LT(budget_.bytes_left(), limit_ - elements() - constants()) << "made of others";
+  EXPECT_LT(quota_.bytes_left(), limit_ - elements() - constants()) << "made of others";
   for (const Value& value : graph_.values)
     EXPECT_TRUE(!value.constant || compute_for_good(*value.constant));
-  EXPECT_EQ(budget_.bytes_left(), limit_ - elements() - constants());
+  EXPECT_EQ(quota_.bytes_left(), limit_ - elements() - constants());
   graph_ = {};
-  settle(graph_, *context_.budget);
-  EXPECT_EQ(budget_.bytes_left(), limit_);
+  settle(graph_, *context_.quota);
+  EXPECT_EQ(quota_.bytes_left(), limit_);
 }
 
 TEST_F(LoadAccount, InferenceTakesNoMoreTheSecondTime) {
   ASSERT_TRUE(run_passes(all_passes(), graph_, context_));
-  const std::int64_t left = budget_.bytes_left(), needed = budget_.needed_bytes_left();
-  EXPECT_LT(needed, left + LoadBudget::kKeptBytes) << "shapes of unknown sizes take some";
+  const std::int64_t left = quota_.bytes_left(), needed = quota_.needed_bytes_left();
+  EXPECT_LT(needed, left + LoadQuota::kKeptBytes) << "shapes of unknown sizes take some";
   for (int i = 0; i < 5; ++i) {
-    ASSERT_TRUE(infer_graph(graph_, *context_.budget));
-    EXPECT_EQ(budget_.bytes_left(), left);
-    EXPECT_EQ(budget_.needed_bytes_left(), needed);
+    ASSERT_TRUE(infer_graph(graph_, *context_.quota));
+    EXPECT_EQ(quota_.bytes_left(), left);
+    EXPECT_EQ(quota_.needed_bytes_left(), needed);
   }
 }
 

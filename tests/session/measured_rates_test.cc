@@ -102,7 +102,7 @@ TEST_F(MeasuredRatesTest, ASlowDelegateGetsNothingAndIsTimedOnce) {
   Session other = *Session::create(model_, options_, second);
   EXPECT_EQ(run(other), 0);
   EXPECT_EQ(faults_.compiled, compiled);
-  options_.rates = Rates::kDescribed;
+  options_.rates = Rates::kDeclared;
   Session believer = *Session::create(model_, options_, second);
   EXPECT_EQ(run(believer), 2);
 }
@@ -295,7 +295,7 @@ TEST_F(MeasuredRatesTest, APinnedPlanThatDoesNotFitIsOneError) {
   const auto file = folder_ / "pinned.toml";
   options_.pinned_plan = file.string();
   options_.offload = Offload::kAll;
-  options_.rates = Rates::kDescribed;
+  options_.rates = Rates::kDeclared;
   {
     Session first = *Session::create(model_, options_, own);
     EXPECT_EQ(run(first), 2);

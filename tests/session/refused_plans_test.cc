@@ -39,7 +39,7 @@ class RefusedPlans : public FolderTest {
     options_.delegates = {"test"};
     options_.threads = 1;
     options_.offload = Offload::kAll;
-    options_.rates = Rates::kDescribed;
+    options_.rates = Rates::kDeclared;
     options_.delegate_time_limit_seconds = 60;  // the machine may be busy
   }
   Session session() { return *Session::create(model_, options_, runtime_); }

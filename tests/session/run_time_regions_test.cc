@@ -152,7 +152,7 @@ class RunTimeFaults : public testing::TestWithParam<bool> {
     options_.delegates = {"test"};
     options_.threads = 2;
     options_.offload = Offload::kAll;
-    options_.rates = Rates::kDescribed;
+    options_.rates = Rates::kDeclared;
     options_.delegate_time_limit_seconds = 60;
   }
   void expect_right(Session& session, std::int64_t left, RunTrace* trace = nullptr) {

@@ -21,7 +21,7 @@ class SplitSizes : public testing::Test {
     runtime_.impl()->delegates.add(&table_);
     options_.delegates = {"test"};
     options_.threads = 1;
-    options_.rates = Rates::kDescribed;
+    options_.rates = Rates::kDeclared;
     options_.co_execution = true;
     options_.delegate_time_limit_seconds = 60;  // the machine may be busy
   }

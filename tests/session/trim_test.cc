@@ -145,7 +145,7 @@ TEST(Trim, FreesPiecesOfADevicesMemory) {
   options.threads = 1;
   options.delegates = {"test"};
   options.offload = Offload::kAll;
-  options.rates = Rates::kDescribed;
+  options.rates = Rates::kDeclared;
   options.delegate_time_limit_seconds = 0;
   auto session = *Session::create(model_of(R"(
     symbols n

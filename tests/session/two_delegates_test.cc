@@ -36,7 +36,7 @@ class TwoDelegates : public testing::Test {
     options_.delegates = {"test", "second"};
     options_.threads = 2;
     options_.offload = Offload::kAll;
-    options_.rates = Rates::kDescribed;
+    options_.rates = Rates::kDeclared;
     options_.delegate_time_limit_seconds = 60;  // the machine may be busy
   }
   Session session() {

@@ -35,13 +35,13 @@ void LineMaker::pass(double off) {
 void LineMaker::fail(const std::string& of_case, const std::string& problem, double off) {
   pass(off);
   ++line_.failed;
-  if (line_.problems.size() < kMostProblems)
+  if (line_.problems.size() < kMaxProblems)
     line_.problems.push_back(of_case.empty() ? problem : of_case + ": " + problem);
 }
 
 void LineMaker::problem(const std::string& text) {
   line_.outcome = Outcome::kFailed;
-  if (line_.problems.size() < kMostProblems) line_.problems.push_back(text);
+  if (line_.problems.size() < kMaxProblems) line_.problems.push_back(text);
 }
 
 SuiteLine LineMaker::take() {

@@ -22,7 +22,7 @@ class LineMaker {
   SuiteLine take();
 
  private:
-  static constexpr std::size_t kMostProblems = 5;
+  static constexpr std::size_t kMaxProblems = 5;
   SuiteLine line_;
 };
 

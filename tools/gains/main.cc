@@ -49,7 +49,7 @@ constexpr Step kSteps[] = {
     {"branches", Kernels::kBest, true, true, Scheduler::kDataflow},
 };
 constexpr std::size_t kTrialRuns = 10;  // a dataflow session tries both orders first
-constexpr std::size_t kFewestRuns = 5, kMostRuns = 1000;
+constexpr std::size_t kFewestRuns = 5, kMaxRuns = 1000;
 
 Result<std::vector<Session::DimValue>> read_dims(const std::vector<std::string>& texts) {
   std::vector<Session::DimValue> dims;
@@ -89,7 +89,7 @@ Result<Measured> measure(Session& session, const std::vector<NamedInput>& inputs
   double spent = 0;
   const auto enough = [&] {
     if (ms.empty()) return false;
-    if (ms.size() == kMostRuns || ms.front() > seconds * 1e3) return true;
+    if (ms.size() == kMaxRuns || ms.front() > seconds * 1e3) return true;
     return ms.size() > kTrialRuns + kFewestRuns && spent > seconds * 1e3;
   };
   while (!enough()) {

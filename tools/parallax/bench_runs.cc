@@ -18,8 +18,8 @@ namespace parallax::cli {
 namespace {
 
 // So that samples of a long --duration fit memory.
-constexpr std::size_t kMostRuns = 10'000'000;
-constexpr int kMostTracedRuns = 10;
+constexpr std::size_t kMaxRuns = 10'000'000;
+constexpr int kMaxTracedRuns = 10;
 
 double cpu_ms() {
   timespec t{};
@@ -138,7 +138,7 @@ Result<std::vector<double>> timed_runs(const Options& options, std::size_t value
   return runner.run_all(0, [&](std::size_t i) {
     const double passed = static_cast<double>(now_ns() - start) * 1e-9;
     progress.at(static_cast<std::size_t>(passed));
-    return i < values || (passed < options.duration && i < kMostRuns);
+    return i < values || (passed < options.duration && i < kMaxRuns);
   });
 }
 
@@ -200,7 +200,7 @@ Result<Timed> time_runs(const Options& options, const Model& model, Session& ses
   timed.ms = *std::move(ms);
   if (timed.ms.empty()) return timed;
   timed.cpu_ms_per_run = (cpu_ms() - cpu) / static_cast<double>(timed.ms.size());
-  const int traced_runs = options.ops ? std::min(options.runs, kMostTracedRuns) : 1;
+  const int traced_runs = options.ops ? std::min(options.runs, kMaxTracedRuns) : 1;
   for (int i = 0; (options.ops || !options.trace.empty()) && i < traced_runs; ++i) {
     timed.traces.emplace_back();
     if (auto traced = runner.run(0, 0, &timed.traces.back()); !traced)

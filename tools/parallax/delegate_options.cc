@@ -27,7 +27,7 @@ void add_offload(CLI::App& command, Options& options, CLI::Option* delegate) {
 /// Adds the options for rates, by which regions of a delegate that runs are chosen.
 void add_rates(CLI::App& command, Options& options, CLI::Option* delegate) {
   add_choice<Rates>(command, "--rates", options.session.rates,
-                    {{"measured", Rates::kMeasured}, {"described", Rates::kDescribed}},
+                    {{"measured", Rates::kMeasured}, {"described", Rates::kDeclared}},
                     "How fast the delegate is: what is timed here, once, and corrected by what "
                     "runs take (measured), or what it says of itself (described)")
       ->needs(delegate);

@@ -26,10 +26,10 @@
 namespace parallax::cli {
 namespace {
 
-constexpr std::uintmax_t kMostFileBytes = 64U << 20U;
-constexpr rlim_t kMostSeconds = 20;
+constexpr std::uintmax_t kMaxFileBytes = 64U << 20U;
+constexpr rlim_t kMaxSeconds = 20;
 // Memory that stb needs: samples of 16 bits of four channels, before and after their filter.
-constexpr std::size_t kHeapBytes = std::size_t{kMostImagePixels} * 24;
+constexpr std::size_t kHeapBytes = std::size_t{kMaxImagePixels} * 24;
 
 // The child's answer.
 struct Answer {
@@ -61,7 +61,7 @@ class Mapping {
 
 // From here on the process may end itself and make no other call of the system.
 bool confine() {
-  const rlimit seconds{kMostSeconds, kMostSeconds}, none{0, 0};
+  const rlimit seconds{kMaxSeconds, kMaxSeconds}, none{0, 0};
   sock_filter rules[] = {
       BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, nr)),
       BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_exit_group, 0, 1),
@@ -82,7 +82,7 @@ bool confine() {
     std::signal(signal, SIG_DFL);
   answer.confined = confine();
   if (answer.confined) {
-    const char* problem = decode_with_stb(file, channels, heap, kMostImageSide, kMostImagePixels,
+    const char* problem = decode_with_stb(file, channels, heap, kMaxImageSide, kMaxImagePixels,
                                           {&answer.width, &answer.height, pixels});
     answer.decoded = problem == nullptr;
     for (std::size_t i = 0; problem != nullptr && problem[i] != 0 && i + 1 < sizeof answer.problem;
@@ -105,7 +105,7 @@ Result<std::vector<std::byte>> read_file(const std::filesystem::path& path) {
     return refuse(ErrorCode::kIo, "is not a file");
   const std::uintmax_t size = std::filesystem::file_size(path, error);
   if (error) return refuse(ErrorCode::kIo, error.message());
-  if (size > kMostFileBytes) return refuse(ErrorCode::kInvalidInput, "is larger than 64 MiB");
+  if (size > kMaxFileBytes) return refuse(ErrorCode::kInvalidInput, "is larger than 64 MiB");
   std::vector<std::byte> bytes(size);
   errno = 0;
   std::ifstream file(path, std::ios::binary);
@@ -123,7 +123,7 @@ bool is_known(std::span<const std::byte> file) {
 // Why the child gave no image; nothing where it did.
 std::string problem_of(int status, const Answer& answer) {
   if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL))
-    return fmt::format("takes longer than {} s to decode", kMostSeconds);
+    return fmt::format("takes longer than {} s to decode", kMaxSeconds);
   if (WIFSIGNALED(status)) return "is damaged: the decoder failed on it";
   if (!answer.confined) return "the decoder cannot be confined on this system (seccomp)";
   if (answer.decoded) return {};
@@ -142,7 +142,7 @@ Result<Image> decode_image(const std::filesystem::path& path, int channels) {
   auto file = read_file(path);
   if (!file) return tl::unexpected(file.error());
   if (!is_known(*file)) return refuse(ErrorCode::kInvalidInput, "is no JPEG, PNG or BMP file");
-  const std::size_t most = std::size_t{kMostImagePixels} * static_cast<std::size_t>(channels);
+  const std::size_t most = std::size_t{kMaxImagePixels} * static_cast<std::size_t>(channels);
   const Mapping heap(kHeapBytes, MAP_PRIVATE), shared(kAnswerBytes + most, MAP_SHARED);
   if (!heap.ok() || !shared.ok()) return refuse(ErrorCode::kOutOfMemory, "no memory to decode it");
   auto* const answer = new (shared.bytes().data()) Answer;
@@ -159,7 +159,7 @@ Result<Image> decode_image(const std::filesystem::path& path, int channels) {
   if (const std::string problem = problem_of(status, got); !problem.empty())
     return refuse(ErrorCode::kInvalidInput, problem);
   const auto size = std::int64_t{got.width} * got.height;
-  if (got.width <= 0 || got.height <= 0 || size > kMostImagePixels)
+  if (got.width <= 0 || got.height <= 0 || size > kMaxImagePixels)
     return refuse(ErrorCode::kInvalidInput, "is damaged");
   const auto* const begin = reinterpret_cast<const std::uint8_t*>(pixels);
   const int orientation = exif_orientation(*file);

@@ -16,14 +16,14 @@ struct Image {
   int orientation = 1;  ///< EXIF orientation of the file; already applied to the pixels
 };
 
-inline constexpr int kMostImagePixels = 1 << 26;  // 64 megapixels
-inline constexpr int kMostImageSide = 1 << 14;
+inline constexpr int kMaxImagePixels = 1 << 26;  // 64 megapixels
+inline constexpr int kMaxImageSide = 1 << 14;
 
 /// `channels`: 1 or 3, whatever the file has; transparency is dropped. Photos are turned
 /// as their EXIF orientation says. The decoder (stb_image,
 /// whose Debian release has known errors) runs in a child process that can do nothing but compute:
 /// a file that breaks it is an error. Errors: kIo; kInvalidInput for what is no image, is damaged,
-/// has more than kMostImagePixels, or takes longer than 20 s.
+/// has more than kMaxImagePixels, or takes longer than 20 s.
 Result<Image> decode_image(const std::filesystem::path& path, int channels);
 
 }  // namespace parallax::cli

@@ -235,8 +235,8 @@ Result<Tensor> image_tensor(const ImageOptions& options, const TensorInfo& input
         fmt::format("input '{}' needs {} images, --image gives one", input.name, batch));
   const std::int64_t height = dim(layout->height, image->height),
                      width = dim(layout->width, image->width);
-  if (height < 1 || width < 1 || height > kMostImageSide || width > kMostImageSide ||
-      height > kMostImagePixels / width) {
+  if (height < 1 || width < 1 || height > kMaxImageSide || width > kMaxImageSide ||
+      height > kMaxImagePixels / width) {
     return tl::unexpected(
         invalid(fmt::format("input '{}' is {} x {} pixels, more than an image may have, or none",
                             input.name, width, height)));

@@ -81,8 +81,8 @@ void print_need(const Need& need) {
   for (const ThreadBytes& t : need.plan.thread_bytes) {
     const std::int64_t bytes = t.arena_bytes + t.scratch_bytes;
     fmt::print("    {} {:<7}                 {:>11} {:>10}  {:>11} {:>10}\n", t.threads,
-               t.threads == 1 ? "thread" : "threads", bytes, format_bytes(bytes), t.least_bytes,
-               format_bytes(t.least_bytes));
+               t.threads == 1 ? "thread" : "threads", bytes, format_bytes(bytes), t.min_bytes,
+               format_bytes(t.min_bytes));
   }
   if (std::ranges::count(need.plan.kernel_reports, "run time", &KernelReport::kernel) > 0)
     fmt::print("    and what tensors take of which only running tells the size\n");

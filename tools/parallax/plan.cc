@@ -229,7 +229,7 @@ void print_threads(const PlanReport& plan) {
                t.threads, t.threads == 1 ? "thread" : "threads", format_bytes(t.arena_bytes),
                format_bytes(t.scratch_bytes),
                t.max_branches == 1 ? "1 branch" : fmt::format("{} branches", t.max_branches),
-               t.least_bytes);
+               t.min_bytes);
 }
 
 nlohmann::json bodies_json(const PlanReport& plan) {

@@ -25,7 +25,7 @@ nlohmann::json threads_json(const PlanReport& plan) {
     list.push_back({{"threads", t.threads},
                     {"arena_bytes", t.arena_bytes},
                     {"scratch_bytes", t.scratch_bytes},
-                    {"least_bytes", t.least_bytes},
+                    {"min_bytes", t.min_bytes},
                     {"max_branches", t.max_branches}});
   }
   return list;

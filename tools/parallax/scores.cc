@@ -15,7 +15,7 @@
 namespace parallax::cli {
 namespace {
 
-constexpr std::uintmax_t kMostLabelBytes = 64U << 20U;
+constexpr std::uintmax_t kMaxLabelBytes = 64U << 20U;
 
 }  // namespace
 
@@ -54,7 +54,7 @@ Result<std::vector<std::string>> read_labels(const std::string& path) {
   std::error_code error;
   if (const auto size = std::filesystem::file_size(path, error); error)
     return refuse(ErrorCode::kIo, error.message());
-  else if (size > kMostLabelBytes)
+  else if (size > kMaxLabelBytes)
     return refuse(ErrorCode::kInvalidInput, "is larger than 64 MiB");
   errno = 0;
   std::ifstream file(path);

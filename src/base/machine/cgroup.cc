@@ -15,7 +15,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// No file of /proc or /sys that is of interest here is longer.
-constexpr std::size_t kMostText = std::size_t{16} << 20;
+constexpr std::size_t kMaxText = std::size_t{16} << 20;
 
 bool interrupted(ssize_t got) { return got < 0 && errno == EINTR; }
 
@@ -128,7 +128,7 @@ std::optional<std::string> read_text(const fs::path& path) {
   std::string text;
   char part[4096];
   ssize_t got = 0;
-  while (text.size() < kMostText &&
+  while (text.size() < kMaxText &&
          ((got = ::read(file.get(), part, sizeof part)) > 0 || interrupted(got)))
     if (got > 0) text.append(part, static_cast<std::size_t>(got));
   if (got < 0) return std::nullopt;

@@ -14,9 +14,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostCaches = 16;
-constexpr std::int64_t kMostBytes = std::int64_t{1} << 40;
-constexpr std::int64_t kMostCpus = 1 << 16;
+constexpr int kMaxCaches = 16;
+constexpr std::int64_t kMaxBytes = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxListedCpus = 1 << 16;
 
 struct Cache {
   std::int64_t level = 0, bytes = 0;
@@ -36,14 +36,14 @@ std::int64_t take_number(std::string_view& text) {
 /// Returns the number of CPUs in a list such as "0-3,8"; 1 if it is not a list.
 std::int64_t count_cpus(std::string_view list) {
   std::int64_t count = 0;
-  while (count < kMostCpus) {
+  while (count < kMaxListedCpus) {
     const std::int64_t first = take_number(list);
     std::int64_t last = first;
     if (list.starts_with('-')) {
       list.remove_prefix(1);
       last = take_number(list);
     }
-    if (first < 0 || last < first || last >= kMostCpus) return 1;
+    if (first < 0 || last < first || last >= kMaxListedCpus) return 1;
     count += last - first + 1;
     if (!list.starts_with(',')) break;
     list.remove_prefix(1);
@@ -58,7 +58,7 @@ Cache read_cache(const fs::path& folder) {
   if (!level || !kibibytes || *kibibytes <= 0) return {};
   Cache cache;
   cache.level = *level;
-  cache.bytes = std::min(*kibibytes, kMostBytes >> 10) << 10;
+  cache.bytes = std::min(*kibibytes, kMaxBytes >> 10) << 10;
   cache.ways = read_integer(folder / "ways_of_associativity").value_or(0);
   cache.sharers = count_cpus(read_text(folder / "shared_cpu_list").value_or(""));
   return cache;
@@ -74,7 +74,7 @@ std::int64_t plausible(std::int64_t bytes, std::int64_t usual) {
 CpuCaches cpu_caches(const fs::path& root, long (*ask)(int name)) {
   Cache l1, l2, last;
   const fs::path folder = root / "sys/devices/system/cpu/cpu0/cache";
-  for (int i = 0; i < kMostCaches; ++i) {
+  for (int i = 0; i < kMaxCaches; ++i) {
     const fs::path files = folder / ("index" + std::to_string(i));
     const auto type = read_text(files / "type");
     if (!type) break;

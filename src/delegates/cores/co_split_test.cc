@@ -10,7 +10,7 @@
 #include "lower/cpu/lower.h"
 #include "lower/patterns/fuse_util.h"
 #include "ops/infer.h"
-#include "partition/rest.h"
+#include "partition/remainder.h"
 #include "partition/split/co_execution.h"
 #include "partition/split/co_layout.h"
 #include "partition/split/co_split.h"
@@ -48,8 +48,8 @@ class RandomChain {
   ValueId add(OpKind op, std::vector<ValueId> inputs, Attributes attributes = {}) {
     const NodeId node = builder_.node(op, std::move(inputs), std::move(attributes),
                                       "n" + std::to_string(graph_.nodes.size()));
-    LoadBudget budget;
-    const Status status = Inference(graph_, budget).infer(node);
+    LoadQuota quota;
+    const Status status = Inference(graph_, quota).infer(node);
     EXPECT_TRUE(status) << status.error().to_string();
     return graph_.nodes[node].outputs[0];
   }
@@ -256,7 +256,7 @@ std::string lowered(const Graph& graph, const IdVector<NodeId, RegionId>& region
   Partition others;
   for (const NodeId id : graph.nodes.ids())
     others.placement.push_back({region_of[id] == region ? RegionId{} : RegionId{0}, {}, {}, {}});
-  Graph own = cpu_rest(graph, others);
+  Graph own = cpu_remainder(graph, others);
   const auto done = run_passes(lowering_passes(), own, {evaluate_node});
   EXPECT_TRUE(done) << done.error().to_string();
   return operators_of(own);

@@ -21,7 +21,7 @@
 namespace parallax {
 namespace {
 
-constexpr int kMostThreads = 256;
+constexpr int kMaxThreads = 256;
 /// From a region's start until its first kernel runs: a sleeping thread is woken.
 constexpr double kWakeSeconds = 2e-5;
 /// Nothing is copied, and this is what a core reads anyway.
@@ -96,8 +96,8 @@ Result<CoresOptions> parse_cores_options(const std::string& text) {
       if (!options.profile.empty() || item.empty())
         return refuse_text(fmt::format("'{}' is no number of threads and one profile", text));
       options.profile = item;
-    } else if (threads < 1 || threads > kMostThreads) {
-      return refuse_text(fmt::format("{} threads, there may be 1 to {}", threads, kMostThreads));
+    } else if (threads < 1 || threads > kMaxThreads) {
+      return refuse_text(fmt::format("{} threads, there may be 1 to {}", threads, kMaxThreads));
     } else {
       options.threads = threads;
     }

@@ -32,8 +32,8 @@ struct Chain {
   ValueId result;
 };
 /// Limits of a chain: tensors that it reads, and nodes.
-inline constexpr std::size_t kMostOperands = 10;
-inline constexpr std::size_t kMostChained = 24;
+inline constexpr std::size_t kMaxOperands = 10;
+inline constexpr std::size_t kMaxChained = 24;
 
 /// Generates the kernel of a chain: arguments are the space, each operand with its strides, the
 /// result. The name depends only on the source. Errors: kUnsupported.

@@ -8,7 +8,7 @@ namespace {
 std::int32_t axis_size(std::int64_t x) { return static_cast<std::int32_t>(x); }
 
 /// Limits for attributes that are multiplied with sizes: larger ones are not meaningful.
-constexpr std::int64_t kMostWindow = 1 << 20, kMostReach = 1 << 29;
+constexpr std::int64_t kMaxWindow = 1 << 20, kMaxReach = 1 << 29;
 
 /// Returns the window with the axes of kernels: depth, height, width.
 Result<WindowArgument> window_of(const Emission& e, std::vector<std::int64_t> kernel) {
@@ -23,9 +23,9 @@ Result<WindowArgument> window_of(const Emission& e, std::vector<std::int64_t> ke
   for (int i = 0; i < axes; ++i) {
     const WindowAxis& from = windows[static_cast<std::size_t>(i)];
     for (const std::int64_t x : {from.kernel, from.stride, from.dilation})
-      if (x < 1 || x > kMostWindow) return not_covered("a window of this size");
-    if (from.pad_begin < 0 || from.pad_begin > kMostWindow ||
-        (from.kernel - 1) * from.dilation > kMostReach)
+      if (x < 1 || x > kMaxWindow) return not_covered("a window of this size");
+    if (from.pad_begin < 0 || from.pad_begin > kMaxWindow ||
+        (from.kernel - 1) * from.dilation > kMaxReach)
       return not_covered("a window that reaches this far");
     const auto to = static_cast<std::size_t>(i + 3 - axes);
     result.in[to] = axis_size(from.in);
@@ -34,7 +34,7 @@ Result<WindowArgument> window_of(const Emission& e, std::vector<std::int64_t> ke
     result.stride[to] = axis_size(from.stride);
     result.dilation[to] = axis_size(from.dilation);
     result.pad[to] = axis_size(from.pad_begin);
-    result.pad_end[to] = axis_size(std::clamp<std::int64_t>(from.pad_end, 0, kMostWindow));
+    result.pad_end[to] = axis_size(std::clamp<std::int64_t>(from.pad_end, 0, kMaxWindow));
   }
   return result;
 }

@@ -85,7 +85,7 @@ struct BindingHandle {
   std::shared_ptr<Binding> binding;
 };
 /// Writes a status as far as the host's struct goes.
-px_code tell(px_status* to, const Status& status) {
+px_code report(px_status* to, const Status& status) {
   px_status made = to_c(status);
   if (to == nullptr || to->size < sizeof(px_status)) {
     if (made.release != nullptr) made.release(made.owner);
@@ -101,9 +101,9 @@ px_code tell(px_status* to, const Status& status) {
 template <class Function>
 px_code answer(px_status* status, Function function) noexcept {
   try {
-    return tell(status, function());
+    return report(status, function());
   } catch (...) {
-    return tell(status, tl::unexpected(caught(Stage::kExecute)));
+    return report(status, tl::unexpected(caught(Stage::kExecute)));
   }
 }
 

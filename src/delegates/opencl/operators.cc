@@ -12,7 +12,7 @@
 namespace parallax::opencl {
 namespace {
 
-constexpr int kMostDims = Dims::kMaxRank;
+constexpr int kMaxDims = Dims::kMaxRank;
 
 std::vector<OperatorRow> make_rows() {
   using enum KernelId;
@@ -60,14 +60,14 @@ constexpr StatedLimit kLimits[] = {
 
 struct Claim {
   DTypeSet types = 0;  ///< types of inputs and outputs
-  int max_rank = kMostDims;
+  int max_rank = kMaxDims;
 };
 std::optional<Claim> claim_of(OpKind op) {
   if (const OperatorRow* row = operator_row(op)) return Claim{row->types, row->max_rank};
   const DTypeSet types = elementwise_types(op);
   if (types == 0) return std::nullopt;
   const bool reads_bools = gives_bools(op) || op == OpKind::kWhere;
-  return Claim{types | (reads_bools ? kBools : 0), kMostDims};
+  return Claim{types | (reads_bools ? kBools : 0), kMaxDims};
 }
 
 std::string names_of(DTypeSet types) {
@@ -121,7 +121,7 @@ std::string profile_text(const StatedRates& rates) {
     list += fmt::format("  \"{}\",\n", to_string(op));
     limits +=
         fmt::format("[delegate.limits.{}]\ndtypes = [{}]\n", to_string(op), names_of(claim->types));
-    if (claim->max_rank != kMostDims) limits += fmt::format("max_rank = {}\n", claim->max_rank);
+    if (claim->max_rank != kMaxDims) limits += fmt::format("max_rank = {}\n", claim->max_rank);
     for (const StatedLimit& limit : kLimits) {
       if (limit.op == op)
         limits += fmt::format("[delegate.limits.{}.attributes.{}]\n{}\n", to_string(op),
@@ -134,7 +134,7 @@ std::string profile_text(const StatedRates& rates) {
       "memory_bytes = {}\ndynamic_shapes = true\ndtypes = [\"f32\"]\nmax_rank = {}\noperators = "
       "[\n{}]\n{}",
       rates.launch_seconds, rates.macs_per_second, rates.bytes_per_second,
-      rates.cpu_macs_per_second, rates.memory_bytes, kMostDims, list, limits);
+      rates.cpu_macs_per_second, rates.memory_bytes, kMaxDims, list, limits);
 }
 
 }  // namespace parallax::opencl

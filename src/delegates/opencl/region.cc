@@ -18,7 +18,7 @@ constexpr std::size_t kNarrowGrid = 65536;
 
 /// Maximum work-groups along the second and third axis of a grid, the limit of NVIDIA. CPUs have no
 /// such limit, and PoCL compiles a kernel again for a grid that does not begin with work-group 0.
-constexpr std::size_t kMostGroups = 65535, kAnyGroups = std::size_t{1} << 40;
+constexpr std::size_t kMaxGroups = 65535, kAnyGroups = std::size_t{1} << 40;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ Result<std::shared_ptr<const Region>> Region::compile(std::shared_ptr<ClContext>
   region->separate_buffers_ = options.separate_buffers;
   region->half_ = options.half;
   region->most_groups_ =
-      options.most_groups.value_or(region->context_->device().is_cpu ? kAnyGroups : kMostGroups);
+      options.most_groups.value_or(region->context_->device().is_cpu ? kAnyGroups : kMaxGroups);
   PX_ASSIGN(region->steps_, find_steps(region->graph_));
   PX_ASSIGN(region->nothing_, region->context_->buffer(64));
   PX_RETURN_IF_ERROR(region->make_kernels());

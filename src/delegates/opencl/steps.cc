@@ -155,12 +155,12 @@ class StepFinder {
   }
 
   bool may_join(NodeId id, const std::set<NodeId>& nodes, ValueId result) const {
-    if (taken_[id] || !is_elementwise(id) || nodes.size() >= kMostChained) return false;
+    if (taken_[id] || !is_elementwise(id) || nodes.size() >= kMaxChained) return false;
     const ValueId made = graph_.nodes[id].outputs[0];
     if (is_output_[made] || shape(made) != shape(result)) return false;
     const auto& readers = readers_[made];
     return std::ranges::all_of(readers, [&](NodeId reader) { return nodes.contains(reader); }) &&
-           operands_with(nodes, id).size() <= kMostOperands;
+           operands_with(nodes, id).size() <= kMaxOperands;
   }
 
   /// Returns a chain that ends with `last`: nodes of the same shape join if only the chain reads

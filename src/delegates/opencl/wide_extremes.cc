@@ -18,8 +18,8 @@ NarrowGraph with_few_operands(Graph graph) {
   };
   for (Node node : old_nodes) {
     const bool extreme = node.op == OpKind::kMax || node.op == OpKind::kMin;
-    while (extreme && node.inputs.size() > kMostOperands) {
-      const auto few = node.inputs.begin() + static_cast<std::ptrdiff_t>(kMostOperands);
+    while (extreme && node.inputs.size() > kMaxOperands) {
+      const auto few = node.inputs.begin() + static_cast<std::ptrdiff_t>(kMaxOperands);
       // Sizes of the result: smaller ones would do, but they have not been inferred.
       Value value = graph.values[node.outputs[0]];
       value.name = fmt::format("{} of {} inputs, {}", value.name, node.inputs.size(), like.size());

@@ -14,7 +14,7 @@ struct NarrowGraph {
   /// For each value added after the given graph's: the value that has its type and sizes.
   std::vector<ValueId> like;
 };
-/// Splits nodes of more than kMostOperands inputs: a node with the first inputs feeds the next one.
+/// Splits nodes of more than kMaxOperands inputs: a node with the first inputs feeds the next one.
 NarrowGraph with_few_operands(Graph graph);
 
 }  // namespace parallax::opencl

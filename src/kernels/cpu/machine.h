@@ -103,9 +103,9 @@ inline constexpr std::int64_t kDepthwiseTileMacs = 1000000, kPlaneTileMacs = 100
 /// 40 microseconds: a product that is made of small ones.
 inline constexpr std::int64_t kBlockTileMacs = std::int64_t{2} << 20;
 /// 50 microseconds at least: windows and copied columns; groups of few filters.
-inline constexpr std::int64_t kLeastTileMacs = 2000000, kSmallGroupTileMacs = 2000000;
+inline constexpr std::int64_t kMinTileMacs = 2000000, kSmallGroupTileMacs = 2000000;
 /// Most, if further groups of panels cause no copies, and if each group copies columns again.
-inline constexpr std::int64_t kMostTileMacs = 4000000, kMostCopyingTileMacs = 12000000;
+inline constexpr std::int64_t kMaxTileMacs = 4000000, kMaxCopyingTileMacs = 12000000;
 /// 60 microseconds: Winograd in two axes. Along one, transforms are a larger share: Whisper's
 /// second convolution takes 9.96 instead of 10.5 ms, the first 1 % less.
 inline constexpr std::int64_t kWinogradTileMacs = 3000000, kWinogradLineTileMacs = 12000000;
@@ -116,6 +116,6 @@ inline constexpr std::int64_t kTurnedTileMacs = 4000000;
 /// needs 0.96 of the time that it needs with as few as in two. At most, if filters are cut: each
 /// part copies again.
 inline constexpr std::int64_t kPlanarTileMacs = 4000000, kVolumeTileMacs = 24000000,
-                              kMostPlanarTileMacs = 16000000;
+                              kMaxPlanarTileMacs = 16000000;
 
 }  // namespace parallax

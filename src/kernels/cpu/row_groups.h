@@ -6,13 +6,13 @@
 
 namespace parallax {
 
-/// Calls functions of `table` for rows [row, end) in order, in as few groups of at most kMost rows
+/// Calls functions of `table` for rows [row, end) in order, in as few groups of at most kMax rows
 /// as possible, whose sizes differ by at most one. table[n - 1] processes n rows from `row` on, for
 /// the queries from `lane` on; `block` is passed through.
-template <class Block, std::size_t kMost>
-void run_groups(void (*const (&table)[kMost])(const Block&, std::size_t lane, std::size_t row),
+template <class Block, std::size_t kMax>
+void run_groups(void (*const (&table)[kMax])(const Block&, std::size_t lane, std::size_t row),
                 const Block& block, std::size_t lane, std::size_t row, std::size_t end) {
-  const std::size_t groups = (end - row + kMost - 1) / kMost;
+  const std::size_t groups = (end - row + kMax - 1) / kMax;
   for (std::size_t left = groups; left != 0; --left) {
     const std::size_t rows = (end - row + left - 1) / left;
     table[rows - 1](block, lane, row);

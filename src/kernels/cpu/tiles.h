@@ -35,7 +35,7 @@ inline std::int64_t count_tiles(std::int64_t elements, std::int64_t most) {
 
 /// Most floats that a tile of a convolution may copy (64 MiB): larger ones are left to other
 /// kernels.
-inline constexpr double kMostScratchElements = 1 << 24;
+inline constexpr double kMaxScratchElements = 1 << 24;
 
 /// Returns a kernel that calls `run` for each tile: make_lambda_kernel() with the type that
 /// factories return. `run` must be thread-safe, since tiles run concurrently.

@@ -4,7 +4,7 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kFileHeader = 14, kLeastInfoHeader = 40;
+constexpr std::int64_t kFileHeader = 14, kMinInfoHeader = 40;
 
 struct BmpHeader {
   std::int64_t pixels = 0, palette = 0, colours = 0, bits = 0;
@@ -15,7 +15,7 @@ struct BmpHeader {
 };
 
 std::optional<BmpHeader> bmp_header(const FileBytes& file) {
-  if (!file.has(0, kFileHeader + kLeastInfoHeader)) return std::nullopt;
+  if (!file.has(0, kFileHeader + kMinInfoHeader)) return std::nullopt;
   const auto number = [&](std::int64_t at, int count) { return file.number(at, count, false); };
   BmpHeader header;
   const std::int64_t info = number(14, 4);
@@ -29,7 +29,7 @@ std::optional<BmpHeader> bmp_header(const FileBytes& file) {
   header.colours = number(46, 4);
   if (header.colours == 0 || header.colours > 256) header.colours = 256;
   const bool known = header.bits == 8 || header.bits == 24 || header.bits == 32;
-  if (info < kLeastInfoHeader || number(30, 4) != 0 || !known || !header.size.is_sane())
+  if (info < kMinInfoHeader || number(30, 4) != 0 || !known || !header.size.is_sane())
     return std::nullopt;
   if (header.bits == 8 && !file.has(header.palette, 4 * header.colours)) return std::nullopt;
   if (!file.has(header.pixels, header.row_bytes() * header.size.height)) return std::nullopt;

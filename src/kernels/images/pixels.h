@@ -18,16 +18,16 @@ namespace parallax {
 enum class PixelFormat : std::uint8_t { kRgb, kBgr, kGray };
 
 /// Limit of the pixels of an image: a small file may claim any size.
-inline constexpr std::int64_t kMostPixels = std::int64_t{1} << 28;
+inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;
 
 /// Size in pixels, as a file's header states it: check is_sane() before use.
 struct ImageSize {
   std::int64_t height = 0, width = 0;
 
-  /// Returns whether the image has pixels, and no more than kMostPixels; cannot overflow.
+  /// Returns whether the image has pixels, and no more than kMaxPixels; cannot overflow.
   bool is_sane() const {
     // Divides, as the product of two sizes from a file may overflow.
-    return height > 0 && width > 0 && height <= kMostPixels && width <= kMostPixels / height;
+    return height > 0 && width > 0 && height <= kMaxPixels && width <= kMaxPixels / height;
   }
 };
 

@@ -22,7 +22,7 @@ namespace parallax {
 namespace {
 
 /// stb has up to 24 bytes for each pixel.
-constexpr std::int64_t kMostPngPixels = std::int64_t{1} << 25;
+constexpr std::int64_t kMaxPngPixels = std::int64_t{1} << 25;
 
 struct FreePixels {
   void operator()(stbi_uc* pixels) const { stbi_image_free(pixels); }
@@ -38,7 +38,7 @@ std::optional<ImageSize> png_size(const FileBytes& file) {
                             &channels) == 0)
     return std::nullopt;
   const ImageSize size{height, width};
-  if (!size.is_sane() || size.height > kMostPngPixels / size.width) return std::nullopt;
+  if (!size.is_sane() || size.height > kMaxPngPixels / size.width) return std::nullopt;
   return size;
 }
 

@@ -152,9 +152,9 @@ Exponent exponent_at(const void* exponents, std::int64_t i) {
   if constexpr (std::is_floating_point_v<E>) {
     return {false, 0, static_cast<double>(e)};
   } else {
-    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-    if (std::cmp_greater(e, kMost))
-      return {true, kMost - (e % 2 == 0 ? 1 : 0), static_cast<double>(e)};
+    constexpr auto kMax = std::numeric_limits<std::int64_t>::max();
+    if (std::cmp_greater(e, kMax))
+      return {true, kMax - (e % 2 == 0 ? 1 : 0), static_cast<double>(e)};
     return {true, static_cast<std::int64_t>(e), static_cast<double>(e)};
   }
 }

@@ -103,12 +103,12 @@ TEST(ReferenceTrilu, KeepsOneSide) {
   EXPECT_THAT(run(1, 1), ElementsAre(0, 2, 3, 0, 0, 6));
   EXPECT_THAT(run(0, 0), ElementsAre(1, 0, 0, 4, 5, 0));
   EXPECT_THAT(run(0, -1), ElementsAre(0, 0, 0, 4, 0, 0));
-  constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
-  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  EXPECT_THAT(run(1, kLeast), ElementsAre(1, 2, 3, 4, 5, 6));
-  EXPECT_THAT(run(0, kMost), ElementsAre(1, 2, 3, 4, 5, 6));
-  EXPECT_THAT(run(1, kMost), ElementsAre(0, 0, 0, 0, 0, 0));
-  EXPECT_THAT(run(0, kLeast), ElementsAre(0, 0, 0, 0, 0, 0));
+  constexpr std::int64_t kMin = std::numeric_limits<std::int64_t>::min();
+  constexpr std::int64_t kMax = std::numeric_limits<std::int64_t>::max();
+  EXPECT_THAT(run(1, kMin), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(run(0, kMax), ElementsAre(1, 2, 3, 4, 5, 6));
+  EXPECT_THAT(run(1, kMax), ElementsAre(0, 0, 0, 0, 0, 0));
+  EXPECT_THAT(run(0, kMin), ElementsAre(0, 0, 0, 0, 0, 0));
 }
 
 }  // namespace

@@ -21,8 +21,8 @@ struct GridTap {
   double weight = 0;
 };
 /// Taps of kCubic, which has the most.
-inline constexpr int kMostGridTaps = 4;
-using GridTaps = std::array<GridTap, kMostGridTaps>;
+inline constexpr int kMaxGridTaps = 4;
+using GridTaps = std::array<GridTap, kMaxGridTaps>;
 
 /// Attributes of a GridSample.
 struct GridSampler {

@@ -53,8 +53,8 @@ tl::unexpected<Error> no_image(std::int64_t region) {
 
 /// Returns `x` as an integer, limited to [-2^40, 2^40]; 0 for NaN.
 std::int64_t bounded(double x) {
-  constexpr double kMost = 1099511627776.0;
-  return x == x ? static_cast<std::int64_t>(std::clamp(x, -kMost, kMost)) : 0;
+  constexpr double kMax = 1099511627776.0;
+  return x == x ? static_cast<std::int64_t>(std::clamp(x, -kMax, kMax)) : 0;
 }
 
 /// Returns the elements [begin, end) of an axis that belong to cell `cell` of `cells` of the region

@@ -8,11 +8,11 @@
 namespace parallax {
 namespace {
 
-constexpr int kMostAxes = 3;
+constexpr int kMaxAxes = 3;
 
 /// The taps of each axis around one position on an image.
 struct Place {
-  std::array<GridTaps, kMostAxes> taps{};
+  std::array<GridTaps, kMaxAxes> taps{};
   int count = 1;  ///< taps along each axis
 };
 
@@ -20,7 +20,7 @@ struct Place {
 /// `axis` on.
 template <class T>
 double sample(const ImageStrides& x, const Place& place, const T* plane, int axis = 0) {
-  if (axis == x.spatial.rank() || axis >= kMostAxes) return static_cast<double>(*plane);
+  if (axis == x.spatial.rank() || axis >= kMaxAxes) return static_cast<double>(*plane);
   const auto at = static_cast<std::size_t>(axis);
   double sum = 0;
   for (int i = 0; i < place.count; ++i) {

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "ir/load_quota.h"
 #include "load/onnx/onnx_test_util.h"
-#include "ops/load_budget.h"
 
 namespace parallax {
 namespace {
@@ -36,14 +36,14 @@ std::string sizes_and_choices(int count, bool mixed) {
 /// Returns the work of inference that loading spends.
 std::int64_t work_of(int count, bool mixed) {
   const auto owner = std::make_shared<std::string>(sizes_and_choices(count, mixed));
-  LoadBudget budget;
+  LoadQuota quota;
   const auto graph = load_onnx({std::as_bytes(std::span(*owner)), owner, {}},
-                               {.max_nesting = kMaxNesting}, nullptr, &budget);
+                               {.max_nesting = kMaxNesting}, nullptr, &quota);
   EXPECT_TRUE(graph) << graph.error().to_string();
-  LoadBudget fresh;
+  LoadQuota fresh;
   fresh.allow_file(std::ssize(*owner));
   fresh.allow_nodes(std::int64_t{4} * count);  // a size, a choice and a node in each branch
-  return fresh.needed_work_left() - budget.needed_work_left();
+  return fresh.needed_work_left() - quota.needed_work_left();
 }
 
 TEST(LoadAccount, InferenceIsLinearInNodesAndChoices) {
@@ -63,11 +63,10 @@ TEST(LoadAccount, NodesOfTheFileTakeNothingOfTheRest) {
   graph.inputs = {value_info("x", kOnnxFloat, {Dim(4)})};
   graph.outputs = {value_info("v29999")};
   const auto owner = std::make_shared<std::string>(model(graph));
-  LoadBudget budget;
-  const auto loaded =
-      load_onnx({std::as_bytes(std::span(*owner)), owner, {}}, {}, nullptr, &budget);
+  LoadQuota quota;
+  const auto loaded = load_onnx({std::as_bytes(std::span(*owner)), owner, {}}, {}, nullptr, &quota);
   ASSERT_TRUE(loaded) << loaded.error().to_string();
-  EXPECT_GE(budget.bytes_left(), LoadBudget::kBytes);
+  EXPECT_GE(quota.bytes_left(), LoadQuota::kBytes);
 }
 
 TEST(LoadAccount, WeightsThatNothingReadsTakeLessThanTheirUseWould) {

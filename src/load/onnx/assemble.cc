@@ -41,7 +41,7 @@ void Assembler::reserve() {
 
 Status Assembler::check_size() {
   const std::int64_t bytes = memory_of_graph(checked_);
-  if (context_.budget.need_node_bytes(bytes)) return {};
+  if (context_.quota.need_node_bytes(bytes)) return {};
   return unsupported(
       fmt::format("the graph would take {} MiB of memory, which is too much for a file of {} KiB",
                   bytes >> 20, context_.model.bytes.size() >> 10));
@@ -57,7 +57,7 @@ Status Assembler::add_initializers() {
   for (const OnnxSparseTensor& tensor : file_.sparse_initializers) {
     if (!is_read(tensor.values.name)) continue;
     PX_ASSIGN(Constant constant,
-              read_sparse_tensor(tensor, context_.model.owner, context_.external, context_.budget));
+              read_sparse_tensor(tensor, context_.model.owner, context_.external, context_.quota));
     const std::string_view name = tensor.values.name;
     id_of(name) = writer_.constant(std::string(name), std::move(constant));
   }
@@ -84,7 +84,7 @@ Status Assembler::add_inputs() {
 Status Assembler::add_constant(const OnnxNode& file_node) {
   if (file_node.outputs.size() == 1 && !is_read(file_node.outputs[0].name)) return {};
   PX_ASSIGN(Constant constant,
-            constant_of(file_node, context_.model.owner, context_.external, context_.budget));
+            constant_of(file_node, context_.model.owner, context_.external, context_.quota));
   const OnnxUse& output = file_node.outputs[0];
   values_[output.index] = writer_.constant(std::string(output.name), std::move(constant));
   return {};
@@ -122,9 +122,9 @@ Status Assembler::add_node(const OnnxNode& file_node, std::size_t index, const O
 }
 
 Status Assembler::infer() {
-  PX_RETURN_IF_ERROR(infer_graph(graph_, context_.budget));
+  PX_RETURN_IF_ERROR(infer_graph(graph_, context_.quota));
   PX_ASSIGN(const bool expanded, expand_softmax_blocks(writer_, softmax_blocks_));
-  return expanded ? infer_graph(graph_, context_.budget) : Status();
+  return expanded ? infer_graph(graph_, context_.quota) : Status();
 }
 
 /// Declared shapes of outputs are hints that exporters often get wrong; element types are not.
@@ -182,8 +182,8 @@ Result<Graph> Assembler::assemble(OnnxGraph& spent) {
 }
 
 Result<Graph> assemble_graph(CheckedGraph file, const ModelBytes& model, ExternalData& external,
-                             LoadBudget& budget) {
-  FileContext context{model, external, budget};
+                             LoadQuota& quota) {
+  FileContext context{model, external, quota};
   return Assembler(file, context).assemble(file.graph);
 }
 

@@ -14,6 +14,6 @@ namespace parallax {
 /// holds may not even have shapes. An initializer is a constant also where it is listed as an input
 /// (known_inputs.h takes it away where the caller gives that input). Errors: as load_onnx.
 Result<Graph> assemble_graph(CheckedGraph file, const ModelBytes& model, ExternalData& external,
-                             LoadBudget& budget);
+                             LoadQuota& quota);
 
 }  // namespace parallax

@@ -137,7 +137,7 @@ Status Assembler::seed(const Assembler& around, const Node& node, std::size_t ou
   Node shell = node;
   shell.bodies = {std::make_shared<const Graph>(counts)};
   shell.outputs.resize(outputs - (node.op == OpKind::kLoop && outputs > 0 ? 1 : 0));
-  return seed_body(around.graph_, shell, graph_, context_.budget);
+  return seed_body(around.graph_, shell, graph_, context_.quota);
 }
 
 ValueId Assembler::add_input(std::string name) {

@@ -22,7 +22,7 @@ namespace parallax {
 struct FileContext {
   const ModelBytes& model;
   ExternalData& external;
-  LoadBudget& budget;
+  LoadQuota& quota;
 };
 
 /// A value that is an optional may be declared as what is in it: a Loop begins with an optional and
@@ -36,9 +36,9 @@ class Assembler {
         file_(checked.graph),
         context_(context),
         writer_(graph_, checked.names),
-        inference_(graph_, context.budget),
+        inference_(graph_, context.quota),
         values_(checked.names.size()) {
-    context.budget.allow_nodes(std::ssize(file_.nodes));
+    context.quota.allow_nodes(std::ssize(file_.nodes));
   }
 
   /// `spent`: the graph of the file, whose nodes go as they are read: what they take and what the

@@ -112,7 +112,7 @@ Result<Attributes> read_attributes(const OnnxNode& node, const std::shared_ptr<c
 }
 
 Result<Constant> constant_of(const OnnxNode& node, const std::shared_ptr<const void>& owner,
-                             ExternalData& external, LoadBudget& budget) {
+                             ExternalData& external, LoadQuota& quota) {
   if (node.attributes.size() != 1 || !node.inputs.empty() || node.outputs.size() != 1 ||
       node.outputs[0].name.empty()) {
     return invalid_model("Constant: must have one attribute, no inputs and one output");
@@ -122,7 +122,7 @@ Result<Constant> constant_of(const OnnxNode& node, const std::shared_ptr<const v
   if (key == "sparse_value" && node.attributes[0].sparse_tensor) {
     PX_ASSIGN(const OnnxSparseTensor sparse,
               parse_onnx_sparse_tensor(*node.attributes[0].sparse_tensor));
-    return read_sparse_tensor(sparse, owner, external, budget);
+    return read_sparse_tensor(sparse, owner, external, quota);
   }
   PX_ASSIGN(AttributeValue value, read_value(node.attributes[0], owner, external));
   if (auto* tensor = std::get_if<Constant>(&value); tensor != nullptr && key == "value") {

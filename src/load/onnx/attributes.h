@@ -6,9 +6,9 @@
 #include <string>
 
 #include "ir/graph.h"
+#include "ir/load_quota.h"
 #include "load/onnx/external_data.h"
 #include "load/onnx/proto.h"
-#include "ops/load_budget.h"
 
 namespace parallax {
 
@@ -21,6 +21,6 @@ Result<Attributes> read_attributes(const OnnxNode& node, const std::shared_ptr<c
 /// Returns the value of a Constant node. Errors: as read_attributes; kInvalidModel if it has
 /// inputs, other than one output, or not exactly one value.
 Result<Constant> constant_of(const OnnxNode& node, const std::shared_ptr<const void>& owner,
-                             ExternalData& external, LoadBudget& budget);
+                             ExternalData& external, LoadQuota& quota);
 
 }  // namespace parallax

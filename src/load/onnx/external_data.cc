@@ -16,9 +16,9 @@
 #include "base/files/descriptor.h"
 #include "base/files/mapped_file.h"
 #include "base/status.h"
+#include "ir/charge.h"
 #include "load/onnx/foreign_file.h"
 #include "load/onnx/names.h"
-#include "ops/payment.h"
 
 namespace parallax {
 namespace {
@@ -249,7 +249,7 @@ Result<SharedBytes> ExternalData::read(std::span<const OnnxEntry> entries, std::
   const std::int64_t counted =
       std::min(account.named.add(offset, offset + count), account.not_counted);
   account.not_counted -= counted;
-  budget_.allow_weights(counted);
+  quota_.allow_weights(counted);
   return SharedBytes{bytes.subspan(offset, count), file->owner};
 }
 

@@ -22,8 +22,8 @@
 
 #include "base/files/mapped_file.h"
 #include "base/shared_bytes.h"
+#include "ir/load_quota.h"
 #include "load/onnx/proto.h"
-#include "ops/load_budget.h"
 
 namespace parallax {
 
@@ -45,9 +45,9 @@ struct ExternalFolders {
 
 class ExternalData {
  public:
-  /// `budget` outlives this.
-  ExternalData(ExternalFolders folders, LoadBudget& budget)
-      : folders_(std::move(folders)), budget_(budget) {}
+  /// `quota` outlives this.
+  ExternalData(ExternalFolders folders, LoadQuota& quota)
+      : folders_(std::move(folders)), quota_(quota) {}
 
   /// The `size` bytes that `entries` (location, offset, length) point at; each file is mapped once.
   /// Errors: kInvalidModel for entries that contradict themselves, the file or `size`, and for
@@ -73,7 +73,7 @@ class ExternalData {
   Result<OpenFile*> open(std::vector<std::string> components);
 
   ExternalFolders folders_;
-  LoadBudget& budget_;
+  LoadQuota& quota_;
   std::map<std::vector<std::string>, OpenFile> files_;
   std::map<FileKey, Account> accounts_;
 };

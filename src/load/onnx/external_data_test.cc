@@ -45,13 +45,13 @@ class ExternalDataTest : public testing::Test {
   void TearDown() override { fs::remove_all(root_); }
 
   fs::path root_, folder_;
-  LoadBudget budget_;
+  LoadQuota quota_;
 };
 
 using Entries = std::vector<OnnxEntry>;
 
 TEST_F(ExternalDataTest, ReadsRangesOfMappedFiles) {
-  ExternalData data({folder_}, budget_);
+  ExternalData data({folder_}, quota_);
   const struct {
     Entries entries;
     std::int64_t size;
@@ -133,7 +133,7 @@ TEST_F(ExternalDataTest, RefusesWhatIsNotInTheFolder) {
       {{{"location", "*/_ORT_MEM_ADDR_/*"}, {"offset", "4096"}}, ErrorCode::kIo},
   };
   for (const auto& c : cases) {
-    ExternalData data({folder_}, budget_);
+    ExternalData data({folder_}, quota_);
     const auto read = data.read(c.entries, 4);
     const std::string name(c.entries.empty() ? "" : c.entries.front().value);
     ASSERT_FALSE(read) << name;
@@ -153,7 +153,7 @@ TEST_F(ExternalDataTest, LinksMayLeadToTheFolderOfTheModelsOwnLink) {
                {"secret", false}, {"../other/secret", false}};
   for (const fs::path& linked : {root_ / "other", folder_ / "link_folder"}) {
     for (const auto& c : cases) {
-      ExternalData data({folder_, linked}, budget_);
+      ExternalData data({folder_, linked}, quota_);
       EXPECT_EQ(data.read(Entries{{"location", c.name}}, 4).has_value(), c.read) << c.name;
       EXPECT_EQ(open_external({folder_, linked}, c.name).has_value(), c.read) << c.name;
     }
@@ -168,7 +168,7 @@ TEST_F(ExternalDataTest, SaysWhatWouldDo) {
                {"/dev/zero", "is an absolute path"},
                {"a\\c", "separated by '/'"}};
   for (const auto& c : cases) {
-    ExternalData data({folder_}, budget_);
+    ExternalData data({folder_}, quota_);
     const auto read = data.read(Entries{{"location", c.name}}, 4);
     ASSERT_FALSE(read) << c.name;
     EXPECT_NE(read.error().message.find(c.part), std::string::npos) << read.error().message;
@@ -177,22 +177,22 @@ TEST_F(ExternalDataTest, SaysWhatWouldDo) {
 
 TEST_F(ExternalDataTest, NamesAGitLfsPointer) {
   std::ofstream(folder_ / "w.bin") << "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a";
-  ExternalData data({folder_}, budget_);
+  ExternalData data({folder_}, quota_);
   const auto read = data.read(Entries{{"location", "w.bin"}}, 4096);
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().message.find("'git lfs pull'"), std::string::npos) << read.error().message;
 }
 
 TEST_F(ExternalDataTest, NamesOfOneFileCountItOnce) {
-  ExternalData data({folder_}, budget_);
+  ExternalData data({folder_}, quota_);
   for (const char* name : {"w.bin", "chain", "sub/inner_link", "hard", "hard_2"})
     ASSERT_TRUE(data.read(Entries{{"location", name}}, 12)) << name;
-  EXPECT_EQ(budget_.weight_bytes_left(), 4 * 2 * 12) << "w.bin and hard";
+  EXPECT_EQ(quota_.weight_bytes_left(), 4 * 2 * 12) << "w.bin and hard";
   EXPECT_EQ(data.files().size(), 5U) << "each name may lead elsewhere later";
 }
 
 TEST_F(ExternalDataTest, NeedsAFolder) {
-  ExternalData data({}, budget_);
+  ExternalData data({}, quota_);
   const Entries entries = {{"location", "w.bin"}};
   const auto read = data.read(entries, 4);
   ASSERT_FALSE(read);
@@ -200,7 +200,7 @@ TEST_F(ExternalDataTest, NeedsAFolder) {
 }
 
 TEST_F(ExternalDataTest, CountsEachByteOnce) {
-  ExternalData data({folder_}, budget_);
+  ExternalData data({folder_}, quota_);
   const struct {
     const char *path, *offset;
     std::int64_t size, allowed;
@@ -209,10 +209,10 @@ TEST_F(ExternalDataTest, CountsEachByteOnce) {
                {"sub/w.bin", "1", 8, 16}, {"w.bin", "0", 12, 20}};
   for (const auto& c : cases) {
     ASSERT_TRUE(data.read(Entries{{"location", c.path}, {"offset", c.offset}}, c.size));
-    EXPECT_EQ(budget_.weight_bytes_left(), 4 * c.allowed) << c.path << c.offset;
+    EXPECT_EQ(quota_.weight_bytes_left(), 4 * c.allowed) << c.path << c.offset;
   }
   EXPECT_FALSE(data.read(Entries{{"location", "w.bin"}, {"offset", "12"}}, 1));
-  EXPECT_EQ(budget_.weight_bytes_left(), 4 * 20) << "what is refused counts nothing";
+  EXPECT_EQ(quota_.weight_bytes_left(), 4 * 20) << "what is refused counts nothing";
 }
 
 TEST_F(ExternalDataTest, HolesOfASparseFileCountNothing) {
@@ -221,14 +221,14 @@ TEST_F(ExternalDataTest, HolesOfASparseFileCountNothing) {
   struct stat status = {};
   ASSERT_EQ(::stat((folder_ / "w.bin").c_str(), &status), 0);
   if (status.st_blocks * 512 >= kSize) GTEST_SKIP() << "files have no holes here";
-  ExternalData data({folder_}, budget_);
+  ExternalData data({folder_}, quota_);
   ASSERT_TRUE(data.read(Entries{{"location", "w.bin"}}, 8));
-  EXPECT_EQ(budget_.weight_bytes_left(), 4 * 8);
+  EXPECT_EQ(quota_.weight_bytes_left(), 4 * 8);
   const auto whole = data.read(Entries{{"location", "w.bin"}}, kSize);
   ASSERT_TRUE(whole);
   EXPECT_EQ(std::ssize(whole->bytes), kSize);
-  EXPECT_GE(budget_.weight_bytes_left(), 4 * 12);
-  EXPECT_LT(budget_.weight_bytes_left(), kSize) << "a few blocks are stored";
+  EXPECT_GE(quota_.weight_bytes_left(), 4 * 12);
+  EXPECT_LT(quota_.weight_bytes_left(), kSize) << "a few blocks are stored";
 }
 
 /// A tensor whose elements lie in w.bin.
@@ -263,9 +263,9 @@ TEST_F(ExternalDataTest, WeightsOfBodiesCountLikeThoseOfTheGraph) {
                                    {value_info("y")}});
   const auto owner = std::make_shared<std::string>(bytes);
   const auto graph = load_onnx({std::as_bytes(std::span(*owner)), owner, folder_},
-                               {.max_nesting = kMaxNesting}, nullptr, &budget_);
+                               {.max_nesting = kMaxNesting}, nullptr, &quota_);
   ASSERT_TRUE(graph) << graph.error().to_string();
-  EXPECT_EQ(budget_.weight_bytes_left(), 4 * 12);
+  EXPECT_EQ(quota_.weight_bytes_left(), 4 * 12);
 }
 
 TEST_F(ExternalDataTest, ReachesInitializers) {

@@ -39,7 +39,7 @@ FunctionCall::FunctionCall(const OnnxNode& node, const OnnxFunction& function, M
       names_(names),
       label_(node.name.empty() ? node.op_type : node.name) {}
 
-Status FunctionCall::check(LoadBudget& budget) {
+Status FunctionCall::check(LoadQuota& quota) {
   if (node_.inputs.size() > function_.inputs.size() ||
       node_.outputs.size() > function_.outputs.size()) {
     return invalid_model(
@@ -63,8 +63,8 @@ Status FunctionCall::check(LoadBudget& budget) {
       copies_.emplace_back(function_.outputs[i], actual);
   }
   PX_RETURN_IF_ERROR(
-      take_work(budget, std::ssize(node_.attributes) *
-                            (std::ssize(function_.attributes) + std::ssize(function_.defaults))));
+      take_work(quota, std::ssize(node_.attributes) *
+                           (std::ssize(function_.attributes) + std::ssize(function_.defaults))));
   for (const OnnxAttribute& attribute : node_.attributes) {
     const auto named = [&](const OnnxAttribute& other) { return other.name == attribute.name; };
     if (std::ranges::find(function_.attributes, attribute.name) == function_.attributes.end() &&
@@ -113,12 +113,11 @@ Result<const OnnxAttribute*> FunctionCall::referred(const OnnxAttribute& attribu
                        label_);
 }
 
-Result<OnnxNode> FunctionCall::bind(const OnnxNode& inner, LoadBudget& budget) {
-  return bind(inner, nullptr, budget);
+Result<OnnxNode> FunctionCall::bind(const OnnxNode& inner, LoadQuota& quota) {
+  return bind(inner, nullptr, quota);
 }
 
-Result<OnnxNode> FunctionCall::bind(const OnnxNode& inner, const Hidden* hidden,
-                                    LoadBudget& budget) {
+Result<OnnxNode> FunctionCall::bind(const OnnxNode& inner, const Hidden* hidden, LoadQuota& quota) {
   OnnxNode bound = inner;
   bound.name =
       names_.keep(fmt::format("{}/{}", label_, inner.name.empty() ? inner.op_type : inner.name));
@@ -126,19 +125,19 @@ Result<OnnxNode> FunctionCall::bind(const OnnxNode& inner, const Hidden* hidden,
   for (OnnxUse& output : bound.outputs) output.name = rename(output.name, hidden);
   for (const OnnxOpset& opset : function_.opsets)
     if (opset.domain == inner.domain) bound.opset = opset.version;
-  PX_RETURN_IF_ERROR(bind_attributes(bound, hidden, budget));
+  PX_RETURN_IF_ERROR(bind_attributes(bound, hidden, quota));
   return bound;
 }
 
-Status FunctionCall::take_work(LoadBudget& budget, std::int64_t work) const {
-  if (budget.need_work(work)) return {};
+Status FunctionCall::take_work(LoadQuota& quota, std::int64_t work) const {
+  if (quota.need_work(work)) return {};
   return unsupported("loading the functions of the model takes too much work", label_);
 }
 
-Status FunctionCall::bind_attributes(OnnxNode& bound, const Hidden* hidden, LoadBudget& budget) {
+Status FunctionCall::bind_attributes(OnnxNode& bound, const Hidden* hidden, LoadQuota& quota) {
   const std::int64_t names = std::ssize(node_.attributes) + std::ssize(function_.attributes) +
                              std::ssize(function_.defaults);
-  PX_RETURN_IF_ERROR(take_work(budget, std::ssize(bound.attributes) * names));
+  PX_RETURN_IF_ERROR(take_work(quota, std::ssize(bound.attributes) * names));
   std::vector<OnnxAttribute> attributes;
   for (OnnxAttribute& attribute : bound.attributes) {
     if (!attribute.reference.empty()) {
@@ -150,9 +149,9 @@ Status FunctionCall::bind_attributes(OnnxNode& bound, const Hidden* hidden, Load
       continue;
     }
     for (const std::string_view bytes : attribute.graphs) {
-      PX_RETURN_IF_ERROR(take_work(budget, std::ssize(bytes)));
+      PX_RETURN_IF_ERROR(take_work(quota, std::ssize(bytes)));
       PX_ASSIGN(OnnxGraph graph, parse_onnx_graph(bytes));
-      PX_ASSIGN(OnnxGraph renamed, bind_graph(std::move(graph), hidden, budget));
+      PX_ASSIGN(OnnxGraph renamed, bind_graph(std::move(graph), hidden, quota));
       attribute.inlined.push_back(std::make_shared<OnnxGraph>(std::move(renamed)));
     }
     attributes.push_back(std::move(attribute));
@@ -163,7 +162,7 @@ Status FunctionCall::bind_attributes(OnnxNode& bound, const Hidden* hidden, Load
 
 /// A graph inside the body of the function.
 Result<OnnxGraph> FunctionCall::bind_graph(OnnxGraph graph, const Hidden* around,
-                                           LoadBudget& budget) {
+                                           LoadQuota& quota) {
   Hidden hidden{around, {}};
   if (depth_of(&hidden) > kMaxNesting)
     return unsupported(fmt::format("subgraphs are nested more than {} deep", kMaxNesting), label_);
@@ -179,7 +178,7 @@ Result<OnnxGraph> FunctionCall::bind_graph(OnnxGraph graph, const Hidden* around
   for (OnnxSparseTensor& tensor : graph.sparse_initializers)
     tensor.values.name = rename(tensor.values.name, &hidden);
   for (OnnxNode& node : graph.nodes) {
-    PX_ASSIGN(node, bind(node, &hidden, budget));
+    PX_ASSIGN(node, bind(node, &hidden, quota));
   }
   return graph;
 }

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/name_map.h"
+#include "ir/load_quota.h"
 #include "load/onnx/proto.h"
-#include "ops/load_budget.h"
 
 namespace parallax {
 
@@ -49,11 +49,11 @@ class FunctionCall {
 
   /// Whether the function can be called so. Errors: kInvalidModel; kUnsupported where the account
   /// is spent.
-  Status check(LoadBudget& budget);
+  Status check(LoadQuota& quota);
   /// A node of the function's body as this call has it: with the names and attributes of the
   /// caller, graphs in it as OnnxAttribute::inlined. Errors: as parsing; kInvalidModel for
   /// attributes that the function lacks; kUnsupported where the account is spent.
-  Result<OnnxNode> bind(const OnnxNode& inner, LoadBudget& budget);
+  Result<OnnxNode> bind(const OnnxNode& inner, LoadQuota& quota);
   /// Returns the name of a value of the function's body here.
   std::string_view name_of(std::string_view name) { return rename(name, nullptr); }
   /// Copies for outputs of the function that are inputs, or that are listed several times.
@@ -69,10 +69,10 @@ class FunctionCall {
     }
   };
   std::string_view rename(std::string_view name, const Hidden* hidden);
-  Result<OnnxNode> bind(const OnnxNode& inner, const Hidden* hidden, LoadBudget& budget);
-  Status bind_attributes(OnnxNode& bound, const Hidden* hidden, LoadBudget& budget);
-  Result<OnnxGraph> bind_graph(OnnxGraph graph, const Hidden* hidden, LoadBudget& budget);
-  Status take_work(LoadBudget& budget, std::int64_t work) const;
+  Result<OnnxNode> bind(const OnnxNode& inner, const Hidden* hidden, LoadQuota& quota);
+  Status bind_attributes(OnnxNode& bound, const Hidden* hidden, LoadQuota& quota);
+  Result<OnnxGraph> bind_graph(OnnxGraph graph, const Hidden* hidden, LoadQuota& quota);
+  Status take_work(LoadQuota& quota, std::int64_t work) const;
   Result<const OnnxAttribute*> referred(const OnnxAttribute& attribute) const;
   int depth_of(const Hidden* hidden) const;
 

@@ -40,7 +40,7 @@ bool needs_inlining(const OnnxModel& model) {
 
 class Inliner {
  public:
-  Inliner(LoadBudget& budget, std::deque<std::string>& names) : budget_(budget), names_(names) {}
+  Inliner(LoadQuota& quota, std::deque<std::string>& names) : quota_(quota), names_(names) {}
 
   Status add_functions(const OnnxModel& model);
   /// Learns the names of the file's graph.
@@ -58,7 +58,7 @@ class Inliner {
   Status add(OnnxNode node, std::vector<OnnxNode>& nodes, int depth);
   Status charge(std::int64_t bytes);
 
-  LoadBudget& budget_;
+  LoadQuota& quota_;
   MadeNames names_;
   std::map<FunctionKey, OnnxFunction> functions_;
   std::set<FunctionKey> ambiguous_;         ///< defined twice
@@ -89,7 +89,7 @@ void Inliner::add_names(const OnnxGraph& graph) {
 
 Status Inliner::charge(std::int64_t bytes) {
   expanded_ += bytes;
-  if (expanded_ <= budget_.needed_bytes_left()) return {};
+  if (expanded_ <= quota_.needed_bytes_left()) return {};
   return unsupported(fmt::format(
       "the functions of the model expand to {} MiB of nodes, which is too much for its file",
       expanded_ >> 20));
@@ -145,11 +145,11 @@ Status Inliner::call(const OnnxNode& node, const OnnxFunction& function,
   if (depth >= kMaxNesting)
     return unsupported(fmt::format("functions are nested more than {} deep", kMaxNesting), at);
   FunctionCall call(node, function, names_);
-  PX_RETURN_IF_ERROR(call.check(budget_));
+  PX_RETURN_IF_ERROR(call.check(quota_));
   calls_.push_back(&function);
   for (const OnnxNode& inner : function.body.nodes) {
     const std::size_t before = names_.bytes();
-    PX_ASSIGN(OnnxNode bound, call.bind(inner, budget_));
+    PX_ASSIGN(OnnxNode bound, call.bind(inner, quota_));
     PX_RETURN_IF_ERROR(charge(static_cast<std::int64_t>(names_.bytes() - before)));
     PX_RETURN_IF_ERROR(add(std::move(bound), nodes, depth + 1));
   }
@@ -191,7 +191,7 @@ Status Inliner::call_graph(const OnnxAttribute& attribute, const OnnxNode& node,
   caller.outputs = {{output}};
   FunctionCall call(caller, function, names_);
   call.define(std::move(own));
-  PX_RETURN_IF_ERROR(call.check(budget_));
+  PX_RETURN_IF_ERROR(call.check(quota_));
   for (OnnxTensor& tensor : graph.initializers) {
     tensor.name = call.name_of(tensor.name);
     target_->initializers.push_back(std::move(tensor));
@@ -201,7 +201,7 @@ Status Inliner::call_graph(const OnnxAttribute& attribute, const OnnxNode& node,
     target_->sparse_initializers.push_back(std::move(tensor));
   }
   for (const OnnxNode& inner : function.body.nodes) {
-    PX_ASSIGN(OnnxNode bound, call.bind(inner, budget_));
+    PX_ASSIGN(OnnxNode bound, call.bind(inner, quota_));
     PX_RETURN_IF_ERROR(add(std::move(bound), nodes, depth + 1));
   }
   for (OnnxNode& copy : call.passed_on()) nodes.push_back(std::move(copy));
@@ -249,10 +249,10 @@ Status Inliner::split_attention(const OnnxNode& node, std::vector<OnnxNode>& nod
 
 }  // namespace
 
-Result<OnnxGraph> inline_functions(const OnnxModel& model, OnnxGraph graph, LoadBudget& budget,
+Result<OnnxGraph> inline_functions(const OnnxModel& model, OnnxGraph graph, LoadQuota& quota,
                                    std::deque<std::string>& names) {
   if (!needs_inlining(model)) return graph;
-  Inliner inliner(budget, names);
+  Inliner inliner(quota, names);
   PX_RETURN_IF_ERROR(inliner.add_functions(model));
   inliner.add_names(graph);
   PX_RETURN_IF_ERROR(inliner.expand(graph, 0));

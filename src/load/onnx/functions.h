@@ -5,8 +5,8 @@
 #include <deque>
 #include <string>
 
+#include "ir/load_quota.h"
 #include "load/onnx/proto.h"
-#include "ops/load_budget.h"
 
 namespace parallax {
 
@@ -17,7 +17,7 @@ namespace parallax {
 /// inputs or outputs than the function has, and for attributes that it lacks; kUnsupported where
 /// functions are nested more than kMaxNesting deep or expand to more than the account has left for
 /// nodes.
-Result<OnnxGraph> inline_functions(const OnnxModel& model, OnnxGraph graph, LoadBudget& budget,
+Result<OnnxGraph> inline_functions(const OnnxModel& model, OnnxGraph graph, LoadQuota& quota,
                                    std::deque<std::string>& names);
 
 }  // namespace parallax

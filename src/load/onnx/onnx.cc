@@ -54,21 +54,21 @@ Result<OnnxModel> parse_file(std::span<const std::byte> bytes) {
 }
 
 Result<Graph> load(const ModelBytes& bytes, const LoadOptions& options,
-                   std::vector<NamedFile>* external, LoadBudget& budget) {
+                   std::vector<NamedFile>* external, LoadQuota& quota) {
   PX_ASSIGN(const OnnxModel model, parse_onnx_file(bytes.bytes));
   PX_RETURN_IF_ERROR(check_ir_version(model));
   PX_RETURN_IF_ERROR(check_opsets(model));
-  budget.allow_file(std::ssize(bytes.bytes));
+  quota.allow_file(std::ssize(bytes.bytes));
   PX_ASSIGN(OnnxGraph file, parse_onnx_graph(*model.graph));
-  budget.allow_kept(memory_of_nodes(file.nodes.size()));
+  quota.allow_kept(memory_of_nodes(file.nodes.size()));
   PX_RETURN_IF_ERROR(apply_known_inputs(options.inputs, *model.ir_version, file));
   std::deque<std::string> names;
-  PX_ASSIGN(file, inline_functions(model, std::move(file), budget, names));
+  PX_ASSIGN(file, inline_functions(model, std::move(file), quota, names));
   PX_ASSIGN(CheckedGraph checked, check_structure(model, std::move(file), options.max_nesting));
   PX_RETURN_IF_ERROR(check_element_types(checked));
-  ExternalData files({bytes.folder, bytes.linked_folder}, budget);
-  PX_ASSIGN(Graph graph, assemble_graph(std::move(checked), bytes, files, budget));
-  settle(graph, budget);
+  ExternalData files({bytes.folder, bytes.linked_folder}, quota);
+  PX_ASSIGN(Graph graph, assemble_graph(std::move(checked), bytes, files, quota));
+  settle(graph, quota);
   PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));
   if (external != nullptr) *external = files.files();
   return graph;
@@ -85,10 +85,10 @@ Result<OnnxModel> parse_onnx_file(std::span<const std::byte> bytes) {
 }
 
 Result<Graph> load_onnx(const ModelBytes& model, const LoadOptions& options,
-                        std::vector<NamedFile>* external, LoadBudget* budget) {
-  LoadBudget own;
+                        std::vector<NamedFile>* external, LoadQuota* quota) {
+  LoadQuota own;
   try {
-    return load(model, options, external, budget == nullptr ? own : *budget);
+    return load(model, options, external, quota == nullptr ? own : *quota);
   } catch (const std::bad_alloc&) {
     return tl::unexpected(load_error(ErrorCode::kOutOfMemory, "not enough memory for the model"));
   } catch (const std::length_error&) {

@@ -7,8 +7,8 @@
 
 #include "base/files/mapped_file.h"
 #include "ir/graph.h"
+#include "ir/load_quota.h"
 #include "load/onnx/proto.h"
-#include "ops/load_budget.h"
 #include "parallax/model.h"
 #include "parallax/options.h"
 
@@ -24,10 +24,10 @@ Result<OnnxModel> parse_onnx_file(std::span<const std::byte> bytes);
 /// `options`: max_nesting, at most kMaxNesting, and inputs.
 /// `external`, unless null: gets the files besides the model's that were opened (open_external of
 /// external_data.h opens them again).
-/// `budget`, unless null, is what inference draws from; it gets the allowance of the model's
+/// `quota`, unless null, is what inference draws from; it gets the allowance of the model's
 /// weights and nodes, and passes may go on with it.
 Result<Graph> load_onnx(const ModelBytes& model,
                         const LoadOptions& options = {.max_nesting = kMaxNesting},
-                        std::vector<NamedFile>* external = nullptr, LoadBudget* budget = nullptr);
+                        std::vector<NamedFile>* external = nullptr, LoadQuota* quota = nullptr);
 
 }  // namespace parallax

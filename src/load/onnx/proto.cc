@@ -140,8 +140,8 @@ Result<OnnxOpset> parse_opset(std::string_view bytes) {
 
 /// Appends what a model or a function imports, of which there are few: each node looks it up.
 Status add_opset(std::vector<OnnxOpset>& opsets, std::string_view bytes) {
-  constexpr std::size_t kMost = 256;
-  if (opsets.size() == kMost) return unsupported("too many operator sets are imported");
+  constexpr std::size_t kMax = 256;
+  if (opsets.size() == kMax) return unsupported("too many operator sets are imported");
   PX_ASSIGN(const OnnxOpset opset, parse_opset(bytes));
   opsets.push_back(opset);
   return {};

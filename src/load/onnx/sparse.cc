@@ -45,7 +45,7 @@ std::optional<std::vector<std::int64_t>> places(const Constant& indices, std::in
 
 Result<Constant> read_sparse_tensor(const OnnxSparseTensor& tensor,
                                     const std::shared_ptr<const void>& owner,
-                                    ExternalData& external, LoadBudget& budget) {
+                                    ExternalData& external, LoadQuota& quota) {
   const std::string label = "sparse tensor " + quote(tensor.values.name);
   PX_ASSIGN(const Constant values, read_tensor(tensor.values, owner, external));
   PX_ASSIGN(const Constant indices, read_tensor(tensor.indices, owner, external));
@@ -65,7 +65,7 @@ Result<Constant> read_sparse_tensor(const OnnxSparseTensor& tensor,
     return invalid_model(fmt::format("{} has indices {} that do not fit {} values in {}", label,
                                      indices.dims.to_string(), count, dims.to_string()));
   }
-  if (!budget.take_bytes(*size)) {
+  if (!quota.take_bytes(*size)) {
     return unsupported(fmt::format("{} takes {} MiB with its zeros, which is too much for its file",
                                    label, *size >> 20));
   }

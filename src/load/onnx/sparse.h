@@ -5,9 +5,9 @@
 #include <memory>
 
 #include "ir/graph.h"
+#include "ir/load_quota.h"
 #include "load/onnx/external_data.h"
 #include "load/onnx/proto.h"
-#include "ops/load_budget.h"
 
 namespace parallax {
 
@@ -16,6 +16,6 @@ namespace parallax {
 /// for elements of less than a byte; as read_tensor.
 Result<Constant> read_sparse_tensor(const OnnxSparseTensor& tensor,
                                     const std::shared_ptr<const void>& owner,
-                                    ExternalData& external, LoadBudget& budget);
+                                    ExternalData& external, LoadQuota& quota);
 
 }  // namespace parallax

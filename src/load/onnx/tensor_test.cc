@@ -15,8 +15,8 @@ using protozero::pbf_writer;
 Result<Constant> read(const std::string& bytes) {
   const auto tensor = parse_onnx_tensor(bytes);
   if (!tensor) return tl::unexpected(tensor.error());
-  LoadBudget budget;
-  ExternalData external({}, budget);
+  LoadQuota quota;
+  ExternalData external({}, quota);
   return read_tensor(*tensor, nullptr, external);
 }
 

@@ -13,7 +13,7 @@ namespace parallax {
 namespace {
 
 /// Longer chains are cut: each table costs what its chain has.
-constexpr int kMostDepth = 16;
+constexpr int kMaxDepth = 16;
 
 bool is_number(const Graph& graph, ValueId id) {
   const auto& constant = graph.values[id].constant;
@@ -78,7 +78,7 @@ class ByteFunctions::Evaluation {
   }
   /// Computes the result of one more node; invalid if it cannot be computed.
   ValueId compute(Node node, std::vector<ValueId> inputs, DType dtype) {
-    if (!context_.evaluate || !context_.budget->take_work(kByteTableSize)) return {};
+    if (!context_.evaluate || !context_.quota->take_work(kByteTableSize)) return {};
     Value result;
     result.name = "y" + std::to_string(chain_.values.size());
     result.dtype = dtype;
@@ -139,7 +139,7 @@ void ByteFunctions::find_root(const Node& node) {
 }
 
 void ByteFunctions::follow(const Node& node, ValueId root, int depth) {
-  if (depth > kMostDepth) {
+  if (depth > kMaxDepth) {
     // A new chain may start at bytes.
     if (node.op != OpKind::kDequantizeLinear) return;
     root = node.inputs[0];

@@ -28,7 +28,7 @@ class ByteFunctions {
   /// or `value` is not the result of elementwise nodes.
   ValueId root(ValueId value) const { return root_[value]; }
   /// Returns the value of `bytes`, the output of a QuantizeLinear, for each value of their root.
-  /// nullopt if the load's budget does not allow computing it.
+  /// nullopt if the load's quota does not allow computing it.
   std::optional<Constant> table(ValueId bytes) const;
   /// Returns the table of a DequantizeLinear with the first scale followed by a QuantizeLinear with
   /// the second.

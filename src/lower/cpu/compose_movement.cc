@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
+#include "ir/charge.h"
 #include "lower/cpu/lower.h"
 #include "lower/cpu/movement.h"
 #include "lower/patterns/fuse_util.h"
 #include "ops/op.h"
-#include "ops/payment.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -27,7 +27,7 @@ namespace {
 /// Shorter runs cost more to look up than to copy twice.
 constexpr std::int64_t kFewestBytes = 64;
 /// Maximum size of a table of indices, so that it stays in the cache and loading stays fast.
-constexpr std::int64_t kMostRows = 1 << 16;
+constexpr std::int64_t kMaxRows = 1 << 16;
 
 /// How a value is made of another one by movements alone.
 struct Origin {
@@ -56,7 +56,7 @@ class Composer {
       : graph_(graph),
         names_(graph),
         origins_(graph.values.size()),
-        budget_(context.budget),
+        quota_(context.quota),
         context_(context) {
     for (const NodeId id : graph.nodes.ids()) {
       const Node& node = graph.nodes[id];
@@ -162,8 +162,8 @@ class Composer {
     tables[origin.source.value] = std::move(identity);
     for (const ValueId id : order) {
       const std::int64_t units = elements_in(*dims_of(id)) / origin.run;
-      const std::int64_t work = LoadBudget::kWorkPerNode + units * LoadBudget::kWorkPerProduct;
-      if (units > kMostRows || !budget_->take_work(work)) return std::nullopt;
+      const std::int64_t work = LoadQuota::kWorkPerNode + units * LoadQuota::kWorkPerProduct;
+      if (units > kMaxRows || !quota_->take_work(work)) return std::nullopt;
       const Node& node = graph_.nodes[graph_.values[id].producer];
       const auto output = static_cast<std::size_t>(
           std::find(node.outputs.begin(), node.outputs.end(), id) - node.outputs.begin());
@@ -296,7 +296,7 @@ class Composer {
     if (!origin.source.valid() || origin.copies < 2 || !wanted_[value]) return false;
     const Ints dims = *dims_of(value);
     const std::int64_t source_units = elements_in(*dims_of(origin.source)) / origin.run;
-    if (std::max(elements_in(dims) / origin.run, source_units) > kMostRows) {
+    if (std::max(elements_in(dims) / origin.run, source_units) > kMaxRows) {
       context_.missed("the table of runs would be too long", node);
       return false;
     }
@@ -312,14 +312,14 @@ class Composer {
     }
     const std::int64_t merged = common_run(*table, source_units), run = origin.run * merged;
     const auto rows_left = std::ssize(*table) / merged;
-    if (!can_pay(*budget_, rows_left * static_cast<std::int64_t>(sizeof(std::int64_t))))
+    if (!can_charge(*quota_, rows_left * static_cast<std::int64_t>(sizeof(std::int64_t))))
       return false;
     Ints indices;
     for (std::size_t i = 0; i < table->size(); i += static_cast<std::size_t>(merged))
       indices.push_back((*table)[i] / merged);
     const auto count = static_cast<std::int64_t>(indices.size());
     Constant which = make_i64(indices);
-    if (!pay(budget_, which)) return false;
+    if (!charge(quota_, which)) return false;
     const ValueId rows = result(value, "/runs", {source_units / merged, run});
     append(nodes, OpKind::kReshape,
            {origin.source, shape_constant(value, {source_units / merged, run})}, rows,
@@ -336,7 +336,7 @@ class Composer {
   UniqueNames names_;
   IdVector<ValueId, Origin> origins_;
   IdVector<ValueId, bool> wanted_;
-  const std::shared_ptr<LoadBudget>& budget_;
+  const std::shared_ptr<LoadQuota>& quota_;
   const PassContext& context_;
 };
 

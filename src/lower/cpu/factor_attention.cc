@@ -86,7 +86,7 @@ bool may_pay(const CrossAttention& c) {
 
 class Factoring {
  public:
-  explicit Factoring(Graph& graph) : graph_(graph), names_(graph), inference_(graph, budget_) {}
+  explicit Factoring(Graph& graph) : graph_(graph), names_(graph), inference_(graph, quota_) {}
 
   Status run(const std::vector<CrossAttention>& found) {
     IdVector<NodeId, Node> old = std::move(graph_.nodes);
@@ -186,7 +186,7 @@ class Factoring {
 
   Graph& graph_;
   UniqueNames names_;
-  LoadBudget budget_;  ///< the load's is gone by the time that lengths are bound
+  LoadQuota quota_;  ///< the load's is gone by the time that lengths are bound
   Inference inference_;
   std::string name_;
 };

@@ -334,7 +334,7 @@ Result<int> integer_clusters(Graph& graph, const PassContext& context) {
   const int changes = Clusters(graph, context).run();
   if (changes == 0) return 0;
   erase_unused(graph);
-  PX_RETURN_IF_ERROR(infer_graph(graph, *context.budget));
+  PX_RETURN_IF_ERROR(infer_graph(graph, *context.quota));
   return changes;
 }
 

@@ -13,9 +13,9 @@
 #include <utility>
 #include <vector>
 
+#include "ir/charge.h"
 #include "lower/cpu/lower.h"
 #include "lower/patterns/nhwc_rules.h"
-#include "ops/payment.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -108,7 +108,7 @@ class Islands {
       if (node.op == OpKind::kConv) context.missed("no kernel has this convolution in NHWC", node);
       return false;
     }
-    if (may_turn(graph, node, *context.budget)) return true;
+    if (may_turn(graph, node, *context.quota)) return true;
     context.missed("loading may not copy more constants", node);
     return false;
   }
@@ -163,16 +163,16 @@ class Islands {
     return turns;
   }
 
-  /// Returns whether the budget covers copies of the constants among the node's images, in addition
+  /// Returns whether the quota covers copies of the constants among the node's images, in addition
   /// to those of earlier nodes.
-  bool may_turn(const Graph& graph, const Node& node, const LoadBudget& budget) {
+  bool may_turn(const Graph& graph, const Node& node, const LoadQuota& quota) {
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       if (!node.inputs[i].valid() || !is_image_input(graph, node, i)) continue;
       const auto& constant = graph.values[node.inputs[i]].constant;
       const std::pair key(node.inputs[i], image_rank(graph, node));
       if (!constant || turned_.contains(key)) continue;
       const std::int64_t more = turned_bytes_ + std::ssize(constant->bytes);
-      if (!can_pay(budget, more)) return false;
+      if (!can_charge(quota, more)) return false;
       turned_bytes_ = more;
       turned_.insert(key);
     }
@@ -195,7 +195,7 @@ class Islands {
 class Rewriter {
  public:
   Rewriter(Graph& graph, const PassContext& context, Islands islands)
-      : graph_(graph), budget_(context.budget), names_(graph), islands_(std::move(islands)) {
+      : graph_(graph), quota_(context.quota), names_(graph), islands_(std::move(islands)) {
     nhwc_.resize(graph.values.size());
     find_wanted_nchw();
   }
@@ -286,7 +286,7 @@ class Rewriter {
       const std::string name = graph_.values[value].name + "/nhwc";
       const Constant& nchw = *graph_.values[value].constant;
       Constant nhwc = to_nhwc(nchw, rank);
-      pay(budget_, nhwc, weight_bytes(nchw));  // Islands has asked for all of them
+      charge(quota_, nhwc, weight_bytes(nchw));  // Islands has asked for all of them
       return turned = add_constant(graph_, names_, name, std::move(nhwc));
     }
     const ValueId known = nhwc_[value];
@@ -372,7 +372,7 @@ class Rewriter {
   }
 
   Graph& graph_;
-  const std::shared_ptr<LoadBudget>& budget_;
+  const std::shared_ptr<LoadQuota>& quota_;
   UniqueNames names_;
   Islands islands_;
   IdVector<ValueId, ValueId> nhwc_;  ///< NHWC version of each NCHW value that is not a constant

@@ -304,9 +304,9 @@ TEST(LayoutNhwc, IslandsThatAreNotTurnedTakeNothing) {
   builder.output(builder.op(OpKind::kAdd, {builder.op(OpKind::kRelu, {x}), image}));
   ASSERT_TRUE(infer_graph(graph));
   const PassContext context;
-  const std::int64_t left = context.budget->bytes_left();
+  const std::int64_t left = context.quota->bytes_left();
   ASSERT_TRUE(layout_nhwc(graph, context));
-  EXPECT_EQ(context.budget->bytes_left(), left);
+  EXPECT_EQ(context.quota->bytes_left(), left);
 }
 
 }  // namespace

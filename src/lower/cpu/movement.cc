@@ -9,7 +9,7 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 30;
 
 std::optional<Ints> constant_ints(const Graph& graph, const Node& node, std::size_t i) {
   if (i >= node.inputs.size() || !node.inputs[i].valid()) return std::nullopt;
@@ -65,7 +65,7 @@ std::optional<Ints> known_dims(const Shape& shape) {
   std::int64_t elements = 1;
   for (const Expr& dim : shape) {
     const auto number = dim.constant();
-    if (!number || *number <= 0 || *number > kMostElements / elements) return std::nullopt;
+    if (!number || *number <= 0 || *number > kMaxElements / elements) return std::nullopt;
     elements *= *number;
     dims.push_back(*number);
   }

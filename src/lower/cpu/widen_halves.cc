@@ -5,11 +5,11 @@
 #include <optional>
 #include <utility>
 
+#include "ir/charge.h"
 #include "lower/cpu/lower.h"
 #include "lower/patterns/fuse_util.h"
 #include "ops/deferred.h"
 #include "ops/op.h"
-#include "ops/payment.h"
 #include "parallax/elements.h"
 #include "simplify/rewrite.h"
 
@@ -116,9 +116,9 @@ class HalfWidener {
     if (place(narrow).wide.valid()) return place(narrow).wide;
     const auto& constant = graph_.values[narrow].constant;
     if (constant &&
-        can_pay(*context_.budget, 2 * std::ssize(constant->bytes), weight_bytes(*constant))) {
+        can_charge(*context_.quota, 2 * std::ssize(constant->bytes), weight_bytes(*constant))) {
       Constant made = widened_constant(*constant);
-      pay(context_.budget, made, weight_bytes(*constant));
+      charge(context_.quota, made, weight_bytes(*constant));
       const std::string name = graph_.values[narrow].name + "/f32";
       return place(narrow).wide = add_constant(graph_, names_, name, std::move(made));
     }

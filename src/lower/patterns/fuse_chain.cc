@@ -100,7 +100,7 @@ class ChainFinder {
 
   bool can_join(const Node& node) const {
     if (node.outputs.size() != 1 || !node.outputs[0].valid() || !node.epilogue.empty() ||
-        node.inputs.size() > kMostChainOperands || !can_be_chain_step(node.op, node.attributes))
+        node.inputs.size() > kMaxChainOperands || !can_be_chain_step(node.op, node.attributes))
       return false;
     const auto fits = [&](ValueId id) {
       return !id.valid() || contains(kChainTypes, graph_.values[id].dtype);
@@ -138,7 +138,7 @@ class ChainFinder {
   std::optional<Members> joined(std::span<const std::size_t> groups, NodeId id) const {
     Members members;
     for (const std::size_t group : groups) {
-      if (members.size() + groups_[group].size() >= kMostChainSteps) return std::nullopt;
+      if (members.size() + groups_[group].size() >= kMaxChainSteps) return std::nullopt;
       members.insert(members.end(), groups_[group].begin(), groups_[group].end());
     }
     std::ranges::sort(members);
@@ -162,7 +162,7 @@ class ChainFinder {
     }
     std::ranges::sort(read);
     read.erase(std::unique(read.begin(), read.end()), read.end());
-    return read.size() <= kMostChainInputs;
+    return read.size() <= kMaxChainInputs;
   }
 
   void add(NodeId id) {

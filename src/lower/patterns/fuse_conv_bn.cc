@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "ir/charge.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
 #include "ops/deferred.h"
-#include "ops/payment.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -153,7 +153,7 @@ Constant scaled_filters(const Constant& weights, const FilterOrder& filter,
   return defer_large(weights.dtype, weights.dims, {weights}, fill);
 }
 
-/// Returns false if the budget does not cover the copies (convolutions may share weights, and each
+/// Returns false if the quota does not cover the copies (convolutions may share weights, and each
 /// gets a copy), or the weights depend on too many others or cannot be computed.
 bool fold(Graph& graph, UniqueNames& names, NodeId last, const AffineMatch& found,
           const PassContext& context) {
@@ -162,7 +162,7 @@ bool fold(Graph& graph, UniqueNames& names, NodeId last, const AffineMatch& foun
   const std::size_t channels = found.affine.scale.size();
   const bool scales = graph.nodes[last].op == OpKind::kBatchNormalization;
   if (scales && (deferred_depth(weights) >= kMaxDeferredDepth ||
-                 !can_pay(*context.budget, std::ssize(weights.bytes), weight_bytes(weights))))
+                 !can_charge(*context.quota, std::ssize(weights.bytes), weight_bytes(weights))))
     return false;
   std::vector<float> bias(channels, 0.0F);
   if (convolution.inputs.size() > 2 && convolution.inputs[2].valid()) {
@@ -174,11 +174,11 @@ bool fold(Graph& graph, UniqueNames& names, NodeId last, const AffineMatch& foun
                                  found.affine.shift[c]);
   }
   Constant shift = make_f32(Dims{static_cast<std::int64_t>(channels)}, bias);
-  if (!pay(context.budget, shift)) return false;
+  if (!charge(context.quota, shift)) return false;
   ValueId scaled = convolution.inputs[1];
   if (scales) {
     Constant copy = scaled_filters(weights, FilterOrder(convolution, weights), found.affine.scale);
-    if (!pay(context.budget, copy, weight_bytes(weights))) return false;
+    if (!charge(context.quota, copy, weight_bytes(weights))) return false;
     scaled = add_constant(graph, names, convolution.name + "/weights", std::move(copy));
   }
   const ValueId shifted = add_constant(graph, names, convolution.name + "/bias", std::move(shift));

@@ -21,11 +21,11 @@
 #include <utility>
 #include <vector>
 
+#include "ir/charge.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
 #include "ops/deferred.h"
 #include "ops/op.h"
-#include "ops/payment.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -43,7 +43,7 @@ struct CosineMatch {
 class CosineMatcher {
  public:
   CosineMatcher(const Graph& graph, const Readers& readers, const PassContext& context)
-      : graph_(graph), readers_(readers), context_(context), budget_(*context.budget) {}
+      : graph_(graph), readers_(readers), context_(context), quota_(*context.quota) {}
 
   std::optional<CosineMatch> match(const Node& last) const {
     if (!is_transpose(last, kSwapHeads)) return std::nullopt;
@@ -129,7 +129,7 @@ class CosineMatcher {
   /// Returns whether the masks may be summed: the sum of several is a new constant.
   bool may_sum(const std::vector<ValueId>& masks) const {
     const auto bytes = std::ssize(graph_.values[masks[0]].constant->bytes);
-    return masks.size() == 1 || can_pay(budget_, bytes);
+    return masks.size() == 1 || can_charge(quota_, bytes);
   }
 
   /// Returns true if [b, n, h, s, t] are the windows of [b * n, h, s, t].
@@ -302,7 +302,7 @@ class CosineMatcher {
   const Graph& graph_;
   const Readers& readers_;
   const PassContext& context_;
-  const LoadBudget& budget_;
+  const LoadQuota& quota_;
 };
 
 /// Returns the same elements with other dimensions.
@@ -313,7 +313,7 @@ ValueId reshaped(Graph& graph, UniqueNames& names, ValueId value, const Dims& di
 }
 
 ValueId summed_masks(Graph& graph, UniqueNames& names, const std::vector<ValueId>& masks,
-                     const std::shared_ptr<LoadBudget>& budget) {
+                     const std::shared_ptr<LoadQuota>& quota) {
   const Constant& first = *graph.values[masks[0]].constant;
   const Dims dims = {first.dims[1], first.dims[3], first.dims[4]};
   if (masks.size() == 1) return reshaped(graph, names, masks[0], dims);
@@ -333,7 +333,7 @@ ValueId summed_masks(Graph& graph, UniqueNames& names, const std::vector<ValueId
     return {};
   };
   Constant constant = defer_large(DType::kF32, dims, parts, fill);
-  pay(budget, constant);  // the match has asked
+  charge(quota, constant);  // the match has asked
   return add_constant(graph, names, graph.values[masks[0]].name + "/sum", std::move(constant));
 }
 
@@ -359,7 +359,7 @@ Result<int> fuse_cosine_attention(Graph& graph, const PassContext& context) {
     }
     if (!found->masks.empty()) {
       inputs.resize(5);
-      inputs.push_back(summed_masks(graph, *names, found->masks, context.budget));
+      inputs.push_back(summed_masks(graph, *names, found->masks, context.quota));
     }
     Attributes attributes;
     attributes.set("epsilon", found->epsilon);

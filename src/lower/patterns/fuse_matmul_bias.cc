@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
+#include "ir/charge.h"
 #include "lower/patterns/decompose.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
-#include "ops/payment.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -73,13 +73,13 @@ Result<int> fuse_matmul_bias(Graph& graph, const PassContext& context) {
       Constant row = given;
       row.dims = Dims{given.dims.elements()};
       if (row.dims[0] != columns) {
-        if (!can_pay(*context.budget, columns * std::int64_t{sizeof(float)})) {
+        if (!can_charge(*context.quota, columns * std::int64_t{sizeof(float)})) {
           context.missed("loading may not copy more weights", graph.nodes[id]);
           continue;
         }
         row = make_f32({columns}, std::vector<float>(static_cast<std::size_t>(columns),
                                                      *scalar_constant(graph, bias)));
-        pay(context.budget, row);
+        charge(context.quota, row);
       }
       if (!names) names.emplace(graph);
       bias = add_constant(graph, *names, graph.values[bias].name + "/row", std::move(row));

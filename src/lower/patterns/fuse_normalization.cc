@@ -24,9 +24,9 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "ir/charge.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
-#include "ops/payment.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -306,10 +306,10 @@ Constant ones(const Graph& graph, const Deviation& of, const PassContext& contex
     if (dim->constant()) dims.push_back(*dim->constant());
   const auto bytes = checked_mul(dims.checked_elements().value_or(-1), sizeof(float));
   const bool known = dims.rank() == of.axes && bytes && *bytes >= 0;
-  if (!known || !can_pay(*context.budget, *bytes)) dims = {1};
+  if (!known || !can_charge(*context.quota, *bytes)) dims = {1};
   Constant row =
       make_f32(dims, std::vector<float>(static_cast<std::size_t>(dims.elements()), 1.0F));
-  pay(context.budget, row);
+  charge(context.quota, row);
   return row;
 }
 

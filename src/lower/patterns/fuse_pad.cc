@@ -23,7 +23,7 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kMostPadding = std::numeric_limits<std::int32_t>::max();
+constexpr std::int64_t kMaxPadding = std::numeric_limits<std::int32_t>::max();
 
 struct ConstantPad {
   ValueId image;
@@ -70,7 +70,7 @@ std::optional<ConstantPad> constant_pad(const Graph& graph, const Node& pad) {
   for (std::int64_t i = 0; i < 2 * rank; ++i) {
     const std::int64_t amount = (*all)[static_cast<std::size_t>(i)];
     const bool spatial = i % rank >= 2;
-    if (amount < 0 || amount > kMostPadding || (!spatial && amount != 0)) return std::nullopt;
+    if (amount < 0 || amount > kMaxPadding || (!spatial && amount != 0)) return std::nullopt;
     if (spatial) found.pads.push_back(amount);
   }
   if (pad.inputs.size() > 2 && pad.inputs[2].valid()) {
@@ -128,7 +128,7 @@ std::optional<std::vector<std::int64_t>> window_extents(const Graph& graph, cons
   if (extents.size() != axes || dilations.size() != axes) return std::nullopt;
   for (std::size_t i = 0; i < axes; ++i) {
     const auto reach = checked_mul(extents[i] - 1, dilations[i]);
-    if (!reach || *reach >= kMostPadding) return std::nullopt;
+    if (!reach || *reach >= kMaxPadding) return std::nullopt;
     extents[i] = *reach + 1;
   }
   return extents;

@@ -62,7 +62,7 @@ Rule rule_of(OpKind op) {
 /// transposes, as multiples of a convolution on NCHW: 64x56x56 0.39, 256x14x14 0.41, 512x7x7 0.65.
 constexpr std::int64_t kFewestChannels = 16;
 /// Lists of axes are no longer.
-constexpr std::int64_t kMostRank = 4;
+constexpr std::int64_t kMaxRank = 4;
 
 std::size_t axes_input(OpKind op) { return op == OpKind::kSlice ? 3 : 1; }
 
@@ -115,7 +115,7 @@ std::optional<std::vector<std::int64_t>> listed_axes(const Graph& graph, const N
   const std::size_t i = axes_input(node.op);
   if (node.inputs.size() <= i || !node.inputs[i].valid()) return std::nullopt;
   const auto& constant = graph.values[node.inputs[i]].constant;
-  auto axes = constant ? integers(*constant, kMostRank) : std::nullopt;
+  auto axes = constant ? integers(*constant, kMaxRank) : std::nullopt;
   if (!axes || axes->empty()) return std::nullopt;
   return axes;
 }
@@ -138,7 +138,7 @@ std::optional<std::vector<std::int64_t>> listed_pads(const Graph& graph, const N
                                                      std::size_t rank) {
   if (node.inputs.size() > 3 && node.inputs[3].valid()) return std::nullopt;
   const auto& constant = graph.values[node.inputs[1]].constant;
-  auto pads = constant ? integers(*constant, 2 * kMostRank) : std::nullopt;
+  auto pads = constant ? integers(*constant, 2 * kMaxRank) : std::nullopt;
   if (!pads || pads->size() != 2 * rank) return std::nullopt;
   return pads;
 }

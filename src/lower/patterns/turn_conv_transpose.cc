@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
+#include "ir/charge.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
 #include "ops/deferred.h"
-#include "ops/payment.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -20,7 +20,7 @@ namespace {
 using Sizes = std::vector<std::int64_t>;
 
 /// Padding that a Conv may have.
-constexpr std::int64_t kMostConvPadding = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxConvPadding = std::int64_t{1} << 30;
 
 std::int64_t element_or(const Sizes& sizes, std::size_t i, std::int64_t fallback) {
   return i < sizes.size() ? sizes[i] : fallback;
@@ -46,7 +46,7 @@ std::optional<Attributes> conv_attributes(const Node& node, const Dims& weights)
     begin.push_back(reach - element_or(pads, i, 0));
     end.push_back(reach - element_or(pads, i + axes, 0) + element_or(extra, i, 0));
     if (std::min(begin.back(), end.back()) < 0 ||
-        std::max(begin.back(), end.back()) > kMostConvPadding)
+        std::max(begin.back(), end.back()) > kMaxConvPadding)
       return std::nullopt;
   }
   begin.insert(begin.end(), end.begin(), end.end());
@@ -82,17 +82,17 @@ Constant turned_weights(const Constant& weights, std::int64_t groups) {
   return defer_large(weights.dtype, dims, {weights}, fill);
 }
 
-/// Returns false if the budget does not cover a copy of the weights.
+/// Returns false if the quota does not cover a copy of the weights.
 bool turn(Graph& graph, UniqueNames& names, NodeId id, Attributes attributes,
           const PassContext& context) {
   const Node node = graph.nodes[id];
   const Constant weights = *float_constant(graph, node.inputs[1]);
   const std::int64_t groups = std::max<std::int64_t>(node.attributes.get_int("group", 1), 1);
   if (deferred_depth(weights) >= kMaxDeferredDepth ||
-      !can_pay(*context.budget, std::ssize(weights.bytes), weight_bytes(weights)))
+      !can_charge(*context.quota, std::ssize(weights.bytes), weight_bytes(weights)))
     return false;
   Constant turned = turned_weights(weights, groups);
-  if (!pay(context.budget, turned, weight_bytes(weights))) return false;
+  if (!charge(context.quota, turned, weight_bytes(weights))) return false;
   std::vector<ValueId> inputs = node.inputs;
   inputs[1] = add_constant(graph, names, node.name + "/turned", std::move(turned));
   rewrite_node(graph, id, OpKind::kConv, std::move(inputs), std::move(attributes), node.epilogue);

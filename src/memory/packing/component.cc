@@ -56,7 +56,7 @@ std::vector<double> Component::varied_keys(int attempt, std::span<const double> 
 SearchOrder Component::make_order(const Series& series) {
   constexpr std::array kRules = {
       PickRule::kFewestLow, PickRule::kLowest, PickRule::kFewestLow, PickRule::kFewestChoices,
-      PickRule::kFewestLow, PickRule::kLowest, PickRule::kLeastSlack};
+      PickRule::kFewestLow, PickRule::kLowest, PickRule::kMinSlack};
   SearchOrder order;
   order.rule = kRules[static_cast<std::size_t>(series.attempts) % kRules.size()];
   const auto items = order_by(varied_keys(series.attempts, series.blame));

@@ -211,7 +211,7 @@ std::int32_t Search::pick_section(const Items& items) const {
       case PickRule::kFewestLow:
         key += branches + 20 * low;
         break;
-      case PickRule::kLeastSlack:
+      case PickRule::kMinSlack:
         key += choices_[at(s)] + 8 * scale * static_cast<double>(slack);
         break;
       case PickRule::kLowest:

@@ -26,7 +26,7 @@ namespace parallax::packing {
 enum class PickRule : std::uint8_t {
   kFewestChoices,  ///< the fewest branches
   kFewestLow,      ///< few branches and a low offset
-  kLeastSlack,     ///< the fewest bytes to waste
+  kMinSlack,       ///< the fewest bytes to waste
   kLowest,         ///< the least offset
 };
 

@@ -26,7 +26,7 @@ constexpr double kHandOverSeconds = 3e-5;
 constexpr double kWorthSplitting = 0.02;
 /// Range of shares of rows that are tried, and the number of consecutive worse ones that ends the
 /// search.
-constexpr int kLeastShare = kShares / 8, kMostShare = kShares * 7 / 8, kMostWorse = 3;
+constexpr int kMinShare = kShares / 8, kMaxShare = kShares * 7 / 8, kMaxWorse = 3;
 
 bool supported(const Graph& graph, const ConcreteShapes& shapes, NodeId node,
                const Delegate& delegate) {
@@ -83,7 +83,7 @@ int even_share(const CoCosts& costs) {
     device += costs.device[node];
   }
   const double share = cpu + device > 0 ? cpu / (cpu + device) : 0.5;
-  return std::clamp(static_cast<int>(std::lround(share * kShares)), kLeastShare, kMostShare);
+  return std::clamp(static_cast<int>(std::lround(share * kShares)), kMinShare, kMaxShare);
 }
 
 /// Returns the way to cut, and the share, with the fastest stretches: for `wanted`, or from the
@@ -105,8 +105,8 @@ Choice best_choice(const Graph& graph, const ConcreteShapes& shapes, const CoCos
     for (const int step : {-1, 1}) {
       double least = first;
       int worse = 0;
-      for (int share = even + step;
-           worse < kMostWorse && share >= kLeastShare && share <= kMostShare; share += step) {
+      for (int share = even + step; worse < kMaxWorse && share >= kMinShare && share <= kMaxShare;
+           share += step) {
         const double seconds = try_share(share);
         worse = seconds < least ? 0 : worse + 1;
         least = std::min(least, seconds);
@@ -216,7 +216,7 @@ std::optional<CoExecution> split_with(const Whole& whole, std::optional<int> tim
   result.seconds = std::max(plan.seconds, result.partition.seconds);
   if (!offloads_all_parts(result.partition) || (!timed && result.seconds >= limit))
     return std::nullopt;
-  for (const CoStretch& stretch : plan.stretches) {
+  for (const SplitSegment& stretch : plan.stretches) {
     result.stretches += stretch.split ? 1 : 0;
     result.nodes += stretch.split ? static_cast<int>(stretch.end - stretch.begin) : 0;
   }

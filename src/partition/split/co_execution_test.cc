@@ -7,7 +7,7 @@
 
 #include "ir/text.h"
 #include "ops/infer.h"
-#include "partition/split/row_rules.h"
+#include "partition/split/split_rules.h"
 
 namespace parallax {
 namespace {
@@ -28,7 +28,7 @@ std::string rows_needed(const std::string& text, int axis) {
   const auto shapes = concrete_shapes(graph, {});
   EXPECT_TRUE(shapes);
   const NodeId last{static_cast<std::int32_t>(graph.nodes.size()) - 1};
-  const auto rule = row_rule(graph, *shapes, graph.nodes[last], axis);
+  const auto rule = split_rule(graph, *shapes, graph.nodes[last], axis);
   if (!rule) return "none";
   const InputRows& input = rule->inputs[0];
   if (input.axis < 0) return "whole";

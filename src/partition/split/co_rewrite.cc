@@ -9,7 +9,7 @@ namespace {
 /// One node that is being changed.
 class RowRewriter {
  public:
-  RowRewriter(const Graph& graph, const ConcreteShapes& shapes, const RowRule& rule,
+  RowRewriter(const Graph& graph, const ConcreteShapes& shapes, const SplitRule& rule,
               const Rows& made, Graph& into, UniqueNames& names, Node& node)
       : graph_(graph),
         shapes_(shapes),
@@ -39,7 +39,7 @@ class RowRewriter {
 
   const Graph& graph_;
   const ConcreteShapes& shapes_;
-  const RowRule& rule_;
+  const SplitRule& rule_;
   const Rows& made_;
   Graph& into_;
   UniqueNames& names_;
@@ -97,7 +97,7 @@ void RowRewriter::pad() {
 
 }  // namespace
 
-void rewrite_for_rows(const Graph& graph, const ConcreteShapes& shapes, const RowRule& rule,
+void rewrite_for_rows(const Graph& graph, const ConcreteShapes& shapes, const SplitRule& rule,
                       const Rows& made, Graph& into, UniqueNames& names, Node& node) {
   RowRewriter rewriter(graph, shapes, rule, made, into, names, node);
   switch (node.op) {

@@ -8,12 +8,12 @@ namespace parallax {
 namespace {
 
 /// Nodes of a stretch, at most: keeps planning linear.
-constexpr std::size_t kMostNodes = 512;
+constexpr std::size_t kMaxNodes = 512;
 /// A stretch that grows on saves no more than waiting so often, and this share of its work.
-constexpr double kMostWaits = 8, kMostSaved = 0.1;
+constexpr double kMaxWaits = 8, kMaxSaved = 0.1;
 /// A stretch whose parts make so much together, of what is there, ends: more nodes in front of it
 /// would be made twice.
-constexpr double kMostTwice = 1.7;
+constexpr double kMaxTwice = 1.7;
 
 /// Returns an order in which nodes that wait for no node that is cut come first, so that they
 /// divide no stretch.
@@ -95,7 +95,7 @@ class Stretch {
 
   /// Returns the rows of the results that no other part computes.
   PartRows own_rows(NodeId id) const {
-    const RowRule& rule = *axes_.rule[id];
+    const SplitRule& rule = *axes_.rule[id];
     const std::int64_t rows = rows_of(shapes_, graph_.nodes[id], rule);
     const std::int64_t pieces = rows / rule.granule;
     const auto first = static_cast<std::int64_t>(std::llround(
@@ -151,7 +151,7 @@ Rows Stretch::wanted(NodeId id, std::size_t part) {
     if (last_reader_[output] >= end_) rows = hull(rows, own_[id][part]);
   }
   if (rows.empty()) return {};
-  const RowRule& rule = *axes_.rule[id];
+  const SplitRule& rule = *axes_.rule[id];
   const std::int64_t all = rows_of(shapes_, graph_.nodes[id], rule);
   const std::int64_t end = (rows.end + rule.granule - 1) / rule.granule * rule.granule;
   return {rows.begin / rule.granule * rule.granule, std::min(end, all)};
@@ -231,7 +231,7 @@ bool Stretch::add(NodeId id) {
     if (on_device && !on_device_) ++regions_;
     on_device_ = on_device;
   }
-  return twice_ <= kMostTwice * once_ + costs_.region_seconds;
+  return twice_ <= kMaxTwice * once_ + costs_.region_seconds;
 }
 
 }  // namespace
@@ -251,10 +251,10 @@ CoPlan plan_stretches(const Graph& graph, const ConcreteShapes& shapes, const Ro
     best[end] = best[end - 1] + stretch.whole_seconds(plan.order[end - 1]);
     from[end] = end - 1;
     stretch.start(end);
-    for (std::size_t begin = end; begin-- > 0 && end - begin <= kMostNodes;) {
+    for (std::size_t begin = end; begin-- > 0 && end - begin <= kMaxNodes;) {
       if (!stretch.add(plan.order[begin])) break;
       const double work = stretch.work_seconds();
-      if (best[begin] + work * (1 - kMostSaved) > best[end] + kMostWaits * costs.region_seconds)
+      if (best[begin] + work * (1 - kMaxSaved) > best[end] + kMaxWaits * costs.region_seconds)
         break;
       const double seconds = best[begin] + stretch.seconds() + costs.region_seconds;
       if (seconds >= best[end]) continue;

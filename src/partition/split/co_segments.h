@@ -14,7 +14,7 @@
 #include <array>
 #include <vector>
 
-#include "partition/split/row_rules.h"
+#include "partition/split/split_rules.h"
 
 namespace parallax {
 
@@ -36,7 +36,7 @@ using PartRows = std::array<Rows, kParts>;
 /// The axis along which each value is cut. Values and nodes that cannot be cut have none.
 struct RowAxes {
   IdVector<ValueId, int> axis;  ///< -1: not cut
-  IdVector<NodeId, std::optional<RowRule>> rule;
+  IdVector<NodeId, std::optional<SplitRule>> rule;
 };
 /// The way in which products with weights are cut.
 enum class RowChoice : std::uint8_t {
@@ -47,13 +47,13 @@ enum class RowChoice : std::uint8_t {
 RowAxes row_axes(const Graph& graph, const ConcreteShapes& shapes,
                  RowChoice choice = RowChoice::kRows);
 
-struct CoStretch {
+struct SplitSegment {
   std::size_t begin = 0, end = 0;  ///< indices into CoPlan::order
   bool split = false;              ///< false: one node, which one side runs completely
 };
 struct CoPlan {
   std::vector<NodeId> order;  ///< topological
-  std::vector<CoStretch> stretches;
+  std::vector<SplitSegment> stretches;
   /// Rows of each node's results that each part computes in a split stretch; empty if they have no
   /// reader.
   IdVector<NodeId, PartRows> made;
@@ -66,6 +66,6 @@ CoPlan plan_stretches(const Graph& graph, const ConcreteShapes& shapes, const Ro
                       const CoCosts& costs, double device_share);
 
 /// Returns the number of rows of a node's results.
-std::int64_t rows_of(const ConcreteShapes& shapes, const Node& node, const RowRule& rule);
+std::int64_t rows_of(const ConcreteShapes& shapes, const Node& node, const SplitRule& rule);
 
 }  // namespace parallax

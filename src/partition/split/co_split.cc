@@ -43,7 +43,7 @@ class Splitter {
 
   CoGraph split() {
     bool before = true;
-    for (const CoStretch& stretch : plan_.stretches) {
+    for (const SplitSegment& stretch : plan_.stretches) {
       if (stretch.split || before) ++stage_;
       before = stretch.split;
       if (stretch.split) {
@@ -66,7 +66,7 @@ class Splitter {
   };
   using Key = std::tuple<ValueId, int, std::int64_t, std::int64_t, bool>;
 
-  void split_stretch(const CoStretch& stretch);
+  void split_stretch(const SplitSegment& stretch);
   void add_part(NodeId id);
   void add_whole(NodeId id);
   void finish_output(ValueId id);
@@ -247,7 +247,7 @@ ValueId Splitter::fetch(ValueId id, int axis, const Rows& rows) {
 void Splitter::add_part(NodeId id) {
   const Rows made = plan_.made[id][part_];
   if (made.empty()) return;
-  const RowRule& rule = *axes_.rule[id];
+  const SplitRule& rule = *axes_.rule[id];
   Node node = graph_.nodes[id];
   device_ = part_ == 1 && on_device_[id];
   node.name = names_.make(fmt::format("{}.{}_{}", node.name, made.begin, made.end));
@@ -292,7 +292,7 @@ void Splitter::add_part(NodeId id) {
 
 /// Divides a stretch. The device's part comes first: if both may start, it starts before the CPU
 /// continues.
-void Splitter::split_stretch(const CoStretch& stretch) {
+void Splitter::split_stretch(const SplitSegment& stretch) {
   std::vector<std::pair<ValueId, Piece>> made;
   for (std::size_t part = kParts; part-- > 0;) {
     part_ = part;

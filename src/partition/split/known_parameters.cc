@@ -45,8 +45,8 @@ std::optional<WindowAlong> window_along(const ConcreteShapes& shapes, const Node
   const WindowAlong window{get("strides", axis, 1),
                            (kernel[axis] - 1) * get("dilations", axis, 1) + 1, get("pads", axis, 0),
                            get("pads", axis + axes, 0)};
-  const bool fits = window.stride > 0 && window.stride <= kMostRows && window.extent > 0 &&
-                    window.extent <= kMostRows && window.pad_begin >= 0 && window.pad_end >= 0;
+  const bool fits = window.stride > 0 && window.stride <= kMaxRows && window.extent > 0 &&
+                    window.extent <= kMaxRows && window.pad_begin >= 0 && window.pad_end >= 0;
   return fits ? std::optional(window) : std::nullopt;
 }
 
@@ -66,7 +66,7 @@ std::optional<std::vector<SliceAlong>> slice_bounds(const Graph& graph,
     if ((axes && axes->size() <= i) || (steps && steps->size() <= i)) return std::nullopt;
     const auto axis = normalize_axis(axes ? (*axes)[i] : static_cast<std::int64_t>(i), dims.rank());
     const std::int64_t step = steps ? (*steps)[i] : 1;
-    if (!axis || step < 1 || step > kMostRows) return std::nullopt;
+    if (!axis || step < 1 || step > kMaxRows) return std::nullopt;
     const auto clamp = [&](std::int64_t bound) {
       const std::int64_t dim = dims[*axis];
       if (bound < 0) bound = bound < -dim ? 0 : bound + dim;

@@ -12,7 +12,7 @@
 namespace parallax {
 
 /// Limit for numbers that a rule multiplies: their products fit 63 bits.
-inline constexpr std::int64_t kMostRows = std::int64_t{1} << 30;
+inline constexpr std::int64_t kMaxRows = std::int64_t{1} << 30;
 
 /// Returns the elements of an integer input if they are known: a constant's, or expressions without
 /// symbols.

@@ -25,7 +25,7 @@ bool is_data(const Graph& graph, const ConcreteShapes& shapes, ValueId id) {
 
 /// Returns the number of elements of inputs that are already cut as this rule requires.
 double agreement(const Graph& graph, const ConcreteShapes& shapes, const Node& node,
-                 const RowRule& rule, const IdVector<ValueId, int>& axis) {
+                 const SplitRule& rule, const IdVector<ValueId, int>& axis) {
   double sum = 0;
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ValueId id = node.inputs[i];
@@ -40,17 +40,18 @@ bool has_weights(const Graph& graph, const Node& node) {
          graph.values[node.inputs[1]].constant.has_value();
 }
 
-std::optional<RowRule> best_rule(const Graph& graph, const ConcreteShapes& shapes, const Node& node,
-                                 const IdVector<ValueId, int>& axis, RowChoice choice) {
+std::optional<SplitRule> best_rule(const Graph& graph, const ConcreteShapes& shapes,
+                                   const Node& node, const IdVector<ValueId, int>& axis,
+                                   RowChoice choice) {
   if (node.outputs.empty() || !node.outputs[0].valid() || !shapes[node.outputs[0]])
     return std::nullopt;
   const Dims& out = *shapes[node.outputs[0]];
   if (choice == RowChoice::kFilters && has_weights(graph, node))
-    if (auto rule = row_rule(graph, shapes, node, out.rank() - 1)) return rule;
-  std::optional<RowRule> best;
+    if (auto rule = split_rule(graph, shapes, node, out.rank() - 1)) return rule;
+  std::optional<SplitRule> best;
   double most = 0;
   for (int at = 0; at < out.rank(); ++at) {
-    auto rule = row_rule(graph, shapes, node, at);
+    auto rule = split_rule(graph, shapes, node, at);
     if (!rule || out[at] < 2 * rule->granule) continue;
     const double agrees = agreement(graph, shapes, node, *rule, axis);
     if (agrees <= most) continue;
@@ -59,7 +60,7 @@ std::optional<RowRule> best_rule(const Graph& graph, const ConcreteShapes& shape
   }
   if (best) return best;
   for (const int at : axes_to_begin_with(node, out)) {
-    auto rule = row_rule(graph, shapes, node, at);
+    auto rule = split_rule(graph, shapes, node, at);
     if (rule && out[at] >= 2 * rule->granule) return rule;
   }
   return std::nullopt;
@@ -67,7 +68,7 @@ std::optional<RowRule> best_rule(const Graph& graph, const ConcreteShapes& shape
 
 }  // namespace
 
-std::int64_t rows_of(const ConcreteShapes& shapes, const Node& node, const RowRule& rule) {
+std::int64_t rows_of(const ConcreteShapes& shapes, const Node& node, const SplitRule& rule) {
   return (*shapes[node.outputs[0]])[rule.axis];
 }
 

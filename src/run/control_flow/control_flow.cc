@@ -187,7 +187,7 @@ Run::Run(const Program& program, Run& around, std::byte* block, BodyRunner& host
     const Storage& storage = program_.storage[id];
     if (storage.kind != StorageKind::kInput || storage.position < own) buffers_.staged[id] = false;
   }
-  use_device(around.outside_);
+  use_device(around.async_steps_);
 }
 
 Status Run::start_body(std::span<const std::byte* const> inputs, std::span<const Dims> dims,
@@ -218,7 +218,7 @@ Status Run::run_in_body(Participant& self) {
       run_and_wait(branch, self);
     }
   // Wait for copies that no region needed, so that no step is pending.
-  if (outside_ != nullptr) outside_->wait(deadline(), this);
+  if (async_steps_ != nullptr) async_steps_->wait(deadline(), this);
   return limits_->status();
 }
 

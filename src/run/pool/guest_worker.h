@@ -15,7 +15,7 @@ struct WorkerPool::Guest : std::enable_shared_from_this<Guest> {
   explicit Guest(WorkerPool& host) : pool(&host) {}
 
   /// Works on the calling thread, one of the user-provided pool, until there is nothing to do.
-  void visit() {
+  void run_on_this_thread() {
     WorkerPool* host = nullptr;
     {
       const MutexLock lock(mutex);
@@ -33,7 +33,7 @@ struct WorkerPool::Guest : std::enable_shared_from_this<Guest> {
     const MutexLock lock(mutex);
     if (pool != nullptr) pool->park(self);
   }
-  /// Blocks until no thread is inside visit(), and prevents later visits.
+  /// Blocks until no thread is inside run_on_this_thread(), and prevents later calls.
   void end() {
     const MutexLock lock(mutex);
     while (inside > 0) changed.wait(mutex);
@@ -43,7 +43,8 @@ struct WorkerPool::Guest : std::enable_shared_from_this<Guest> {
   Mutex mutex{LockOrder::kGuest};
   Condition changed;
   WorkerPool* pool PX_GUARDED_BY(mutex);
-  int inside PX_GUARDED_BY(mutex) = 0;  // threads in visit(); two while one replaces another
+  int inside PX_GUARDED_BY(mutex) =
+      0;  // threads in run_on_this_thread(); two while one replaces another
   Participant self;
 };
 

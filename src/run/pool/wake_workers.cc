@@ -22,7 +22,7 @@ void WorkerPool::wake(const Participant& self, std::int64_t wanted) {
     for (std::size_t i = parked_.size(); i > 0 && left > 0; --i) {
       const Participant& sleeper = *parked_[i - 1];
       const bool helps =
-          sleeper.worker_ == 0 ? sleeper.team_ == self.team_ : self.row_.has(sleeper.worker_);
+          sleeper.worker_ == 0 ? sleeper.team_ == self.team_ : self.range_.has(sleeper.worker_);
       if (!helps) continue;
       wake_one(i - 1, guests);
       --left;
@@ -67,7 +67,7 @@ void WorkerPool::call(Participant* guests) {
     expect_unlocked();
     try {
       users_->submit([ticket] {
-        if (!ticket->used.exchange(true)) ticket->guest->visit();
+        if (!ticket->used.exchange(true)) ticket->guest->run_on_this_thread();
       });
     } catch (...) {  // NOLINT(bugprone-empty-catch): the ticket stays unused
     }

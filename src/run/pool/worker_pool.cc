@@ -12,7 +12,7 @@ namespace parallax {
 namespace {
 
 /// The number of concurrent runs; more if a pool has more threads.
-constexpr int kPlaces = 8;
+constexpr int kRunSlots = 8;
 /// Nanoseconds of work that its owner finishes before another thread could begin: not offered.
 constexpr double kKeptNs = 1'000;
 /// Nanoseconds that waking a thread costs, until it works.
@@ -26,8 +26,8 @@ WorkerPool::WorkerPool(int threads, int cpus, int at_first, std::shared_ptr<Thre
     : process_(process_number()),
       most_(std::max(threads, 1)),
       cpus_(cpus),
-      places_(static_cast<std::size_t>(std::max(kPlaces, most_)), most_ - 1),
-      slots_(2 * places_.count() + static_cast<std::size_t>(most_ - 1)),
+      run_slots_(static_cast<std::size_t>(std::max(kRunSlots, most_)), most_ - 1),
+      slots_(2 * run_slots_.count() + static_cast<std::size_t>(most_ - 1)),
       workers_(std::make_unique<std::vector<std::thread>>()),
       users_(std::move(users)),
       guests_(std::make_unique<std::vector<std::shared_ptr<Guest>>>()) {
@@ -41,7 +41,7 @@ WorkerPool::WorkerPool(int threads, int cpus, int at_first, std::shared_ptr<Thre
 void WorkerPool::init(Participant& worker, int index) {
   worker.pool_ = this;
   worker.worker_ = index;
-  worker.tile_slot_ = 2 * places_.count() + static_cast<std::size_t>(index - 1);
+  worker.tile_slot_ = 2 * run_slots_.count() + static_cast<std::size_t>(index - 1);
 }
 
 /// Adds a worker. Throws if the system has no thread, or no memory for one.
@@ -111,15 +111,16 @@ void WorkerPool::work(Participant& self) {
 
 /// Returns the first slot from `slot` on that a current caller, or a worker, may have.
 std::size_t WorkerPool::used(std::size_t slot) const {
-  const std::size_t callers = places_.end(), places = places_.count();
-  const std::size_t first = slot < places ? 0 : places;
-  if (slot >= 2 * places || slot - first < callers) return slot;
-  return callers > 0 ? first + places : 2 * places;
+  const std::size_t callers = run_slots_.end(), run_slots = run_slots_.count();
+  const std::size_t first = slot < run_slots ? 0 : run_slots;
+  if (slot >= 2 * run_slots || slot - first < callers) return slot;
+  return callers > 0 ? first + run_slots : 2 * run_slots;
 }
 
 /// An upper bound: no thread has this slot or a later one.
 std::size_t WorkerPool::end() const {
-  return 2 * places_.count() + static_cast<std::size_t>(started_.load(std::memory_order_relaxed));
+  return 2 * run_slots_.count() +
+         static_cast<std::size_t>(started_.load(std::memory_order_relaxed));
 }
 
 /// Whether callers and workers, without `asleep` of them, exceed the threads of the pool.
@@ -130,7 +131,7 @@ bool WorkerPool::crowded(int asleep) const {
 
 /// Whether there is work that help() would do.
 bool WorkerPool::has_work(const Participant& self, const void* team) const {
-  for (std::size_t i = used(team == nullptr ? 0 : places_.count()); i < end(); i = used(i + 1))
+  for (std::size_t i = used(team == nullptr ? 0 : run_slots_.count()); i < end(); i = used(i + 1))
     if (slots_[i].has_work() && slots_[i].takes(self.worker_, team)) return true;
   return false;
 }
@@ -139,7 +140,7 @@ bool WorkerPool::has_work(const Participant& self, const void* team) const {
 /// was none. A thread that waits for its own run must not take a branch: it would return late.
 bool WorkerPool::help(Participant& self, const void* team) {
   bool helped = false;
-  for (std::size_t i = used(team == nullptr ? 0 : places_.count()); i < end(); i = used(i + 1))
+  for (std::size_t i = used(team == nullptr ? 0 : run_slots_.count()); i < end(); i = used(i + 1))
     if (slots_[i].has_work() && slots_[i].takes(self.worker_, team))
       helped |= help_in(i, self, team);
   return helped;
@@ -152,9 +153,9 @@ bool WorkerPool::help_in(std::size_t index, Participant& self, const void* team)
   SharedWork* const work = slot.work.load();
   if (work != nullptr && slot.takes(self.worker_, team)) {
     const void* const outer = std::exchange(self.team_, slot.team.load(std::memory_order_relaxed));
-    if (team == nullptr) self.row_ = slot.row.load(std::memory_order_relaxed);
+    if (team == nullptr) self.range_ = slot.workers.load(std::memory_order_relaxed);
     Slot* const outer_growing = self.growing_;
-    const bool branches = index < places_.count();  // the heaviest come first
+    const bool branches = index < run_slots_.count();  // the heaviest come first
     if (branches) self.growing_ = &slot;
     // Take one tile if a caller waits for a whole step, otherwise all that is left, unless a caller
     // needs the core. Branches that become ready may have no other thread.
@@ -212,12 +213,12 @@ void WorkerPool::park_while(Participant& self, Idle nothing_to_do,
 void Participant::share(WorkLevel level, std::int64_t count, SharedWork& work, double nanoseconds) {
   const std::size_t index = level == WorkLevel::kBranches ? branch_slot_ : tile_slot_;
   if (count <= 1 || count > kMaxShared || nanoseconds < kKeptNs || index == kNoSlot ||
-      row_.width <= 1) {
+      range_.width <= 1) {
     for (std::int64_t i = 0; i < count; ++i) work.run(i, *this);
     return;
   }
   WorkerPool::Slot& slot = pool_->slots_[index];
-  slot.open(count, team_, row_, work);
+  slot.open(count, team_, range_, work);
   pool_->wake_if_worth(*this, count - 1, nanoseconds);
   const bool tiles = level == WorkLevel::kTiles;
   for (std::int64_t i; (i = slot.take(true)) >= 0;) work.run(tiles ? slot.tile(i) : i, *this);
@@ -245,7 +246,7 @@ void Participant::share_growing(std::int64_t ready, GrowingWork& work, double na
   WorkerPool::Slot& slot = branch_slot_ == kNoSlot ? alone : pool_->slots_[branch_slot_];
   growing_ = &slot;
   work.begins(Growth(*pool_, slot));
-  slot.open(ready, team_, row_, work);
+  slot.open(ready, team_, range_, work);
   if (ready > 1) pool_->wake_if_worth(*this, ready - 1, nanoseconds);
   const auto nothing_to_do = [&] {
     return !work.finished() && !slot.has_work() && !pool_->has_work(*this, team_);
@@ -285,15 +286,15 @@ void Participant::grow(std::int64_t count, double nanoseconds) {
 WorkerPool::Stay::Stay(WorkerPool& pool, int width, const Deadline& deadline) : pool_(pool) {
   const int threads = std::min(width, pool.threads());
   if (threads > 1) {
-    place_ = pool.places_.wait_for(threads, pool.threads() - 1, deadline);
-    if (place_.index == RunPlaces::kNone) return;
+    run_slot_ = pool.run_slots_.wait_for(threads, pool.threads() - 1, deadline);
+    if (run_slot_.index == RunSlots::kNone) return;
   }
   enter();
 }
 
 WorkerPool::Stay::Stay(WorkerPool& pool, int width) : pool_(pool) {
   const int threads = std::min(width, pool.threads());
-  if (threads > 1) place_ = pool.places_.take_free(threads, pool.threads() - 1);
+  if (threads > 1) run_slot_ = pool.run_slots_.take_free(threads, pool.threads() - 1);
   enter();
 }
 
@@ -301,10 +302,10 @@ void WorkerPool::Stay::enter() {
   entered_ = true;
   participant_.pool_ = &pool_;
   participant_.team_ = this;
-  if (place_.index != RunPlaces::kNone) {
-    participant_.branch_slot_ = place_.index;
-    participant_.tile_slot_ = pool_.places_.count() + place_.index;
-    participant_.row_ = place_.row;
+  if (run_slot_.index != RunSlots::kNone) {
+    participant_.branch_slot_ = run_slot_.index;
+    participant_.tile_slot_ = pool_.run_slots_.count() + run_slot_.index;
+    participant_.range_ = run_slot_.workers;
   }
   pool_.runs_.fetch_add(1);
 }
@@ -312,7 +313,7 @@ void WorkerPool::Stay::enter() {
 WorkerPool::Stay::~Stay() {
   if (!entered_) return;
   pool_.runs_.fetch_sub(1);
-  if (place_.index != RunPlaces::kNone) pool_.places_.leave(place_);
+  if (run_slot_.index != RunSlots::kNone) pool_.run_slots_.leave(run_slot_);
 }
 
 }  // namespace parallax

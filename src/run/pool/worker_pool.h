@@ -33,7 +33,7 @@
 #include "base/machine/cpu.h"
 #include "base/mutex.h"
 #include "parallax/runtime.h"
-#include "run/pool/run_places.h"
+#include "run/pool/run_slots.h"
 
 namespace parallax {
 
@@ -95,7 +95,7 @@ class WorkerPool {
   /// Number of threads that wait without using a core; for tests.
   int asleep() const { return asleep_.load(); }
   /// Number of runs that wait for a slot; for tests.
-  std::size_t waiting() const { return places_.waiting(); }
+  std::size_t waiting() const { return run_slots_.waiting(); }
 
   /// Makes the calling thread a participant of one run, until this is destroyed.
   class Stay;
@@ -131,7 +131,7 @@ class WorkerPool {
   const std::uint64_t process_;
   const int most_;
   const int cpus_;
-  RunPlaces places_;
+  RunSlots run_slots_;
   // The first slots hold branches, one per run; the next ones tiles of callers; the others tiles of
   // workers.
   std::vector<Slot> slots_;
@@ -153,7 +153,7 @@ class Participant {
  public:
   /// The index of the thread in its run, unique there: 0 for the caller, less than the width of the
   /// run for workers.
-  int index() const { return row_.seat(worker_); }
+  int index() const { return range_.index(worker_); }
 
   /// Runs all indices of `work` in [0, count) on this thread and on idle ones; blocks until all are
   /// done. Tiles may be offered inside branches, not the other way round. `nanoseconds`: predicted
@@ -175,7 +175,7 @@ class Participant {
 
   WorkerPool* pool_ = nullptr;
   const void* team_ = nullptr;  // the run that this thread currently works for
-  WorkerRow row_;               // the workers of that run
+  WorkerRange range_;           // the workers of that run
   int worker_ = 0;              // number of this worker; 0: a caller
   std::size_t branch_slot_ = kNoSlot;
   std::size_t tile_slot_ = kNoSlot;
@@ -221,7 +221,7 @@ class WorkerPool::Stay {
   void enter();
 
   WorkerPool& pool_;
-  RunPlaces::Place place_;
+  RunSlots::Slot run_slot_;
   bool entered_ = false;
   Participant participant_;
 };

@@ -247,7 +247,7 @@ TEST(WorkerPool, FurtherRunsWaitForAPlace) {
   for (int i = 1; i < 8; ++i) others.push_back(std::make_unique<WorkerPool::Stay>(pool, 2));
   const Deadline past = std::chrono::steady_clock::now() - std::chrono::seconds(1);
   EXPECT_FALSE(WorkerPool::Stay(pool, 2, past).entered());
-  EXPECT_TRUE(WorkerPool::Stay(pool, 1, past).entered()) << "it needs no place";
+  EXPECT_TRUE(WorkerPool::Stay(pool, 1, past).entered()) << "it needs no slot";
   WorkerPool::Stay alone(pool, 2);
   share_and_count(alone.participant(), WorkLevel::kTiles, 20);
   std::atomic<bool> entered{false};

@@ -22,7 +22,7 @@ inline constexpr std::chrono::microseconds kSpinInRun{200}, kSpinAfterRun{50};
 struct WorkerPool::Slot {
   alignas(64) std::atomic<SharedWork*> work{nullptr};  // null: nothing is offered
   std::atomic<const void*> team{nullptr};              // the run that offers it
-  std::atomic<WorkerRow> row{};                        // the workers of that run
+  std::atomic<WorkerRange> workers{};                  // the workers of that run
   std::atomic<std::int64_t> all{0};                    // indices offered
   alignas(64) std::atomic<std::uint64_t> range{0};  // indices left: first in the low half, then end
   alignas(64) std::atomic<int> users{0};
@@ -30,11 +30,11 @@ struct WorkerPool::Slot {
   std::atomic<bool> owner_waits{false};  // in parked_, for `users`
 
   /// Offers `count` indices of `what`, of the run `whose`, to the workers `helpers`.
-  void open(std::int64_t count, const void* whose, WorkerRow helpers, SharedWork& what) {
+  void open(std::int64_t count, const void* whose, WorkerRange helpers, SharedWork& what) {
     all.store(count, std::memory_order_relaxed);
     range.store(static_cast<std::uint64_t>(count) << 32, std::memory_order_relaxed);
     team.store(whose, std::memory_order_relaxed);
-    row.store(helpers, std::memory_order_relaxed);
+    workers.store(helpers, std::memory_order_relaxed);
     work.store(&what);
   }
 
@@ -67,7 +67,7 @@ struct WorkerPool::Slot {
   /// Whether a worker may help; for a thread that works for the run `whose`, whether that offers
   /// this work.
   bool takes(int worker, const void* whose) const {
-    return whose == nullptr ? row.load(std::memory_order_relaxed).has(worker)
+    return whose == nullptr ? workers.load(std::memory_order_relaxed).has(worker)
                             : whose == team.load(std::memory_order_relaxed);
   }
 

@@ -37,11 +37,11 @@ struct AttentionCut {
 };
 
 AttentionCut cut_attention(const AttentionShape& shape, const Machine& machine) {
-  const std::int64_t block_keys = machine.scores() / kMostBlockRows;
+  const std::int64_t block_keys = machine.scores() / kMaxBlockRows;
   AttentionCut cut;
-  cut.row_blocks = tile_count(shape.queries, kMostBlockRows);
+  cut.row_blocks = tile_count(shape.queries, kMaxBlockRows);
   // Rounding to the granule may add some rows of the next block.
-  cut.block_rows = std::min(shape.queries, kMostBlockRows + kBlockRowGranule);
+  cut.block_rows = std::min(shape.queries, kMaxBlockRows + kBlockRowGranule);
   cut.key_blocks = tile_count(shape.keys, block_keys);
   cut.units = shape.batches * cut.row_blocks;
   // Saturated: a tile has at least one unit.

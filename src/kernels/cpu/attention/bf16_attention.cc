@@ -26,7 +26,7 @@ constexpr std::int64_t kBlockQueries = 64, kBlockKeys = 192;
 /// With fewer queries, rounding keys and values costs more than multiplying in f32.
 constexpr std::int64_t kFewestQueries = 13;
 /// Largest depth and width of a head: a block has room for that many elements per query.
-constexpr std::int64_t kMostBf16Depth = 1280;
+constexpr std::int64_t kMaxBf16Depth = 1280;
 /// Multiply-adds of a unit, some 300 microseconds; each rounds all keys and values.
 constexpr std::int64_t kUnitMacs = std::int64_t{32} << 20;
 /// Keys that are transposed together, if K lies column by column.
@@ -206,7 +206,7 @@ std::unique_ptr<Kernel> make_bf16_attention(const AttentionShape& s, const Machi
   const auto width = checked_add(s.depth, s.width);
   const auto elements = width ? checked_mul(*width, s.keys) : std::nullopt;
   if (s.queries < kFewestQueries || !elements || *elements > machine.rounded_head() ||
-      s.depth > kMostBf16Depth || s.width > kMostBf16Depth)
+      s.depth > kMaxBf16Depth || s.width > kMaxBf16Depth)
     return nullptr;
   return std::make_unique<Bf16Attention>(s);
 }

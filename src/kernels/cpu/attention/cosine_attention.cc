@@ -15,9 +15,9 @@ namespace parallax {
 namespace {
 
 /// Rows of scores that a tile keeps in scratch: most and fewest.
-constexpr std::int64_t kMostRows = 96, kFewestRows = 6;
+constexpr std::int64_t kMaxRows = 96, kFewestRows = 6;
 /// Most elements of packed keys in scratch: more would not stay in a second-level cache.
-constexpr std::int64_t kMostKeys = 4096, kMostCosineDepth = 512;
+constexpr std::int64_t kMaxKeys = 4096, kMaxCosineDepth = 512;
 
 struct CosineShape {
   std::int64_t batches = 0, queries = 0, keys = 0, heads = 0, depth = 0, width = 0;
@@ -34,7 +34,7 @@ class CosineAttention final : public Kernel {
       : shape_(shape), type_(gemm_type(shape.precision)) {
     stride_ = rounded_up(shape.keys, static_cast<std::int64_t>(type_.widths().vector));
     block_rows_ = std::min(shape.queries,
-                           std::clamp(machine.window_scores() / stride_, kFewestRows, kMostRows));
+                           std::clamp(machine.window_scores() / stride_, kFewestRows, kMaxRows));
     unit_keys_ = rounded_up(shape.keys * shape.depth, kTileGranule);
     packed_keys_ = rounded_up(stride_ * shape.depth, kTileGranule);
     unit_queries_ = rounded_up(block_rows_ * shape.depth, kTileGranule);
@@ -150,8 +150,8 @@ Result<std::unique_ptr<Kernel>> cpu_cosine_attention(const KernelRequest& reques
   shape.biased = request.has(4);
   shape.precision = request.precision;
   if (request.has(5)) shape.masks = request.inputs[5].dims[0];
-  if (shape.keys == 0 || shape.keys > kMostKeys || shape.depth == 0 ||
-      shape.depth > kMostCosineDepth || shape.width > kMostCosineDepth)
+  if (shape.keys == 0 || shape.keys > kMaxKeys || shape.depth == 0 ||
+      shape.depth > kMaxCosineDepth || shape.width > kMaxCosineDepth)
     return not_covered();
   return std::make_unique<CosineAttention>(shape, *request.machine);
 }

@@ -31,7 +31,7 @@ constexpr std::int64_t kFewestUnits = 8, kLongUnit = std::int64_t{16} << 20;
 /// Fewer queries than these leave too many lanes empty.
 constexpr std::int64_t kLaneQueries = 13;
 /// Most elements of Q and of the result that scratch holds for each query of a unit: 640 KiB.
-constexpr std::int64_t kMostLaneDepth = 1280;
+constexpr std::int64_t kMaxLaneDepth = 1280;
 
 /// How a request is cut.
 struct LaneCut {
@@ -146,7 +146,7 @@ class LaneAttention final : public Kernel {
 }  // namespace
 
 std::unique_ptr<Kernel> make_lane_attention(const AttentionShape& s, const Machine& machine) {
-  if (s.queries < kLaneQueries || s.depth > kMostLaneDepth || s.width > kMostLaneDepth ||
+  if (s.queries < kLaneQueries || s.depth > kMaxLaneDepth || s.width > kMaxLaneDepth ||
       s.q.column_stride != 1 || s.k.row_stride != 1 || s.v.column_stride != 1 ||
       s.y.column_stride != 1)
     return nullptr;

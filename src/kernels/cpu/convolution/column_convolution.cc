@@ -22,9 +22,9 @@ namespace {
 /// Rows of the copied columns that are multiplied in one step: the fewest; the most for filters so
 /// deep that fewer fit; the fewest for weights that stay in the cache, so that a small node can
 /// have small tiles.
-constexpr std::int64_t kFewestRows = 12, kMostDeepRows = 48, kFewestCachedRows = 36;
+constexpr std::int64_t kFewestRows = 12, kMaxDeepRows = 48, kFewestCachedRows = 36;
 /// Deepest filter; deeper ones are left to other kernels.
-constexpr std::int64_t kMostDepth = 196608;
+constexpr std::int64_t kMaxDepth = 196608;
 
 bool pixels_are_rows(const ConvolutionShape& s) {
   using Pair = std::array<std::int64_t, 2>;
@@ -46,17 +46,15 @@ struct ColumnCut {
     pixels = shape.batch * shape.out[0] * shape.out[1];
     block_rows = fitting_rows(machine.columns(), weights.depth, kFewestRows);
     if (weights.depth * kFewestRows > machine.columns())
-      block_rows =
-          std::clamp<std::int64_t>(machine.most_window() / weights.depth, 1, kMostDeepRows);
+      block_rows = std::clamp<std::int64_t>(machine.most_window() / weights.depth, 1, kMaxDeepRows);
     const std::int64_t pixel_macs = weights.depth * weights.columns;
-    runs = tile_count(pixels, std::max(kLeastTileMacs * speed / pixel_macs, block_rows));
-    const std::int64_t wanted = count_tiles(pixels, pixel_macs, kLeastTileMacs * speed);
+    runs = tile_count(pixels, std::max(kMinTileMacs * speed / pixel_macs, block_rows));
+    const std::int64_t wanted = count_tiles(pixels, pixel_macs, kMinTileMacs * speed);
     if (pixel_macs <= machine.kept_weights())
       runs = std::max(runs, std::min(wanted, tile_count(pixels, kFewestCachedRows)));
     const double macs =
         static_cast<double>(tile_count(pixels, runs)) * static_cast<double>(pixel_macs);
-    const double most =
-        static_cast<double>(speed * (copied ? kMostCopyingTileMacs : kMostTileMacs));
+    const double most = static_cast<double>(speed * (copied ? kMaxCopyingTileMacs : kMaxTileMacs));
     groups = static_cast<std::int64_t>(macs / most);
     if (!copied) groups = std::max(groups, wanted / runs);
     groups = std::clamp(groups, std::int64_t{1}, weights.panels());
@@ -200,8 +198,8 @@ Result<std::optional<ColumnWeights>> column_weights(const KernelRequest& request
   const auto activation = fused_activation(request.node);
   const TensorDesc& w = request.inputs[1];
   const std::int64_t depth = w.elements() / shape.out_channels;
-  if (!activation || shape.kernel[0] > static_cast<std::int64_t>(kMostFilterRows) ||
-      depth > kMostDepth)
+  if (!activation || shape.kernel[0] > static_cast<std::int64_t>(kMaxFilterRows) ||
+      depth > kMaxDepth)
     return std::nullopt;
   const std::string layout =
       fmt::format("columns {}x{}x{}x{} {}", shape.out_channels, shape.in_channels, shape.kernel[0],

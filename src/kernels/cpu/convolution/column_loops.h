@@ -9,12 +9,12 @@
 namespace parallax {
 
 /// Most rows of a filter; convolutions with more are left to other kernels.
-inline constexpr std::size_t kMostFilterRows = 16;
+inline constexpr std::size_t kMaxFilterRows = 16;
 
 /// Output pixels that follow each other in one row. Each makes one row of the matrix: for each of
 /// the image rows below, `taps` pixels side by side; zeros outside the image.
 struct ColumnSegment {
-  std::array<const float*, kMostFilterRows> rows{};  ///< first pixels of image rows; null: zeros
+  std::array<const float*, kMaxFilterRows> rows{};  ///< first pixels of image rows; null: zeros
   std::size_t row_count = 0;
   std::size_t channels = 0;
   std::int64_t width = 0;  ///< pixels of an image row

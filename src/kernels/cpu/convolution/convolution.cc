@@ -58,7 +58,7 @@ Result<std::unique_ptr<Kernel>> plane_convolution(const KernelRequest& request) 
 
 Result<std::unique_ptr<Kernel>> depthwise_turned_convolution(const KernelRequest& request) {
   const auto shape = whole_shape(request);
-  return shape && !shape->nhwc ? make_turned_depthwise(request, *shape) : not_covered();
+  return shape && !shape->nhwc ? make_transposed_depthwise(request, *shape) : not_covered();
 }
 
 Result<std::unique_ptr<Kernel>> planar_convolution(const KernelRequest& request) {

@@ -16,8 +16,8 @@ Result<std::unique_ptr<Kernel>> make_depthwise_convolution(const KernelRequest& 
                                                            const ConvolutionShape& shape);
 /// Creates the kernel for NCHW, with one or two spatial axes and filters of at least 25 taps: fewer
 /// do not pay for transposing tiles to NHWC and back. Returns a null pointer for others.
-Result<std::unique_ptr<Kernel>> make_turned_depthwise(const KernelRequest& request,
-                                                      const ConvolutionShape& shape);
+Result<std::unique_ptr<Kernel>> make_transposed_depthwise(const KernelRequest& request,
+                                                          const ConvolutionShape& shape);
 
 /// Prepares `row`, whose channels are set, to compute row `y` of the outputs of an image. On entry
 /// `weights` points to those of all rows of the filter, `x` to the image from row `image_row` on.

@@ -153,13 +153,13 @@ HWY_NOINLINE void convolve_columns(const DepthwiseRow& row, std::size_t column) 
 /// Computes outputs [x, end).
 template <std::size_t Taps, std::size_t S>
 HWY_INLINE void convolve_range(const DepthwiseRow& row, std::size_t x, std::size_t end) {
-  constexpr std::size_t kMost = Taps > 0 ? kOutputs : 2 * kOutputs;
-  for (; x + kMost <= end; x += kMost) convolve_columns<Taps, S, kMost>(row, x);
-  if (kMost > 8 && x + 8 <= end) {
+  constexpr std::size_t kMax = Taps > 0 ? kOutputs : 2 * kOutputs;
+  for (; x + kMax <= end; x += kMax) convolve_columns<Taps, S, kMax>(row, x);
+  if (kMax > 8 && x + 8 <= end) {
     convolve_columns<Taps, S, 8>(row, x);
     x += 8;
   }
-  if (kMost > 4 && x + 4 <= end) {
+  if (kMax > 4 && x + 4 <= end) {
     convolve_columns<Taps, S, 4>(row, x);
     x += 4;
   }

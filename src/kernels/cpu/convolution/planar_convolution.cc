@@ -20,7 +20,7 @@ namespace {
 
 /// Fewest outputs of a row for which skipping the taps that only see padding pays.
 constexpr std::int64_t kFewestCutColumns = 6;
-constexpr std::int64_t kMostTaps = 65536;
+constexpr std::int64_t kMaxTaps = 65536;
 
 class PlanarConvolution final : public Kernel {
  public:
@@ -334,13 +334,13 @@ Result<std::unique_ptr<Kernel>> make_planar_convolution(const KernelRequest& req
   const auto activation = fused_activation(request.node);
   const TensorDesc& w = request.inputs[1];
   if (!activation || shape.nhwc ||
-      w.elements() / shape.out_channels * shape.groups / shape.in_channels > kMostTaps)
+      w.elements() / shape.out_channels * shape.groups / shape.in_channels > kMaxTaps)
     return not_covered();
   PlanarWeights weights(shape, filters_in_vectors(shape));
   PlanarWindow window(shape, wants_exact(shape, weights));
   const PlanarCut cut = cut_planar(shape, weights, window, *request.machine);
   if (window.elements(tile_count(weights.channels, weights.blocks), cut.rows, cut.columns) >
-      kMostScratchElements)
+      kMaxScratchElements)
     return not_covered();
   const std::string layout = fmt::format(
       "planar {} groups {}x{}x{} blocks {} panels {}x{}", weights.groups, weights.filters,

@@ -45,7 +45,7 @@ PlanarCut cut_planar(const ConvolutionShape& s, const PlanarWeights& w, const Pl
   if (results > machine.results()) cut.group_tiles = s.groups;
   if (cut.group_tiles == s.groups)
     cut.panel_tiles =
-        std::clamp<std::int64_t>(std::max(rows * columns * pixel_macs / kMostPlanarTileMacs,
+        std::clamp<std::int64_t>(std::max(rows * columns * pixel_macs / kMaxPlanarTileMacs,
                                           tile_count(results, machine.results())),
                                  1, w.panels);
   cut.rows = rows;

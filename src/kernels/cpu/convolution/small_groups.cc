@@ -17,7 +17,7 @@ namespace parallax {
 namespace {
 
 /// Weights of one vector of filters: with more, products of blocks of them are better.
-constexpr std::int64_t kMostBlockElements = 65536;
+constexpr std::int64_t kMaxBlockElements = 65536;
 /// How filters are assigned to vectors: those of `groups` groups fill one vector, which is a block.
 struct SmallGroups {
   std::int64_t filters = 0, channels = 0, taps = 0;  ///< sizes of one group
@@ -38,7 +38,7 @@ bool choose_groups(const ConvolutionShape& s, SmallGroups& g) {
   g.lanes = static_cast<std::int64_t>(small_group_lanes());
   if (g.filters > g.lanes) return false;
   const auto elements = checked_mul(g.taps, g.channels * g.lanes);
-  if (!elements || *elements > kMostBlockElements) return false;
+  if (!elements || *elements > kMaxBlockElements) return false;
   g.groups = std::clamp<std::int64_t>(g.lanes / std::max(g.filters, g.channels), 1, s.groups);
   g.blocks = tile_count(s.groups, g.groups);
   return g.groups == 1 || s.in_channels >= g.lanes;

@@ -77,7 +77,7 @@ class PlanarTransposed final : public Kernel {
                    const Unary& activation, const Machine& machine)
       : shape_(shape), weights_(std::move(weights)), activation_(activation) {
     const std::int64_t taps = shape_.taps();
-    filter_block_ = std::clamp<std::int64_t>(kMostBlockRows / taps, 1, shape_.filters);
+    filter_block_ = std::clamp<std::int64_t>(kMaxBlockRows / taps, 1, shape_.filters);
     filter_blocks_ = tile_count(shape_.filters, filter_block_);
     const std::int64_t rows = filter_block_ * taps;
     cut_ = cut_transposed(shape_, rows, rows * shape_.channels, machine);

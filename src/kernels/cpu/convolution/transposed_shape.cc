@@ -8,8 +8,8 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kMostSize = std::int64_t{1} << 24;
-constexpr double kMostElements = 2147483647.0;
+constexpr std::int64_t kMaxSize = std::int64_t{1} << 24;
+constexpr double kMaxElements = 2147483647.0;
 
 std::int64_t floor_of(std::int64_t a, std::int64_t b) { return a / b - (a % b < 0 ? 1 : 0); }
 
@@ -22,13 +22,13 @@ bool within_limits(const TransposedShape& shape) {
   for (const TransposedAxis& axis : shape.axes) {
     for (const std::int64_t size :
          {axis.in, axis.out, axis.kernel, axis.stride, axis.dilation, axis.pad_begin + 1})
-      if (size < 1 || size > kMostSize) return false;
+      if (size < 1 || size > kMaxSize) return false;
     x *= static_cast<double>(axis.in);
     y *= static_cast<double>(axis.out);
     w *= static_cast<double>(axis.kernel);
   }
   const auto groups = static_cast<double>(shape.groups);
-  return std::max({x * groups, y * groups, w * groups}) < kMostElements;
+  return std::max({x * groups, y * groups, w * groups}) < kMaxElements;
 }
 
 }  // namespace
@@ -75,9 +75,8 @@ TransposedCut cut_transposed(const TransposedShape& shape, std::int64_t width, s
   const TransposedAxis &rows = shape.rows(), &columns = shape.columns();
   const double all = static_cast<double>(rows.in * columns.in) * static_cast<double>(macs);
   const auto tiles = static_cast<double>(kSmallNodeTiles);
-  const auto most =
-      static_cast<std::int64_t>(std::clamp(all / tiles, static_cast<double>(kBlockTileMacs) / tiles,
-                                           static_cast<double>(kMostTileMacs)));
+  const auto most = static_cast<std::int64_t>(std::clamp(
+      all / tiles, static_cast<double>(kBlockTileMacs) / tiles, static_cast<double>(kMaxTileMacs)));
   const std::int64_t pixels =
       std::max<std::int64_t>(std::min(machine.results() / width, most / macs), 1);
   TransposedCut cut;

@@ -47,10 +47,10 @@ std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatr
   const auto window = static_cast<double>(machine.window());
   const bool fits = s.out[1] >= (cut.streamed ? kFewestStreamedColumns : kFewestColumns) &&
                     elements(1, kFewestColumns) <= static_cast<double>(machine.most_window());
-  if (!fits && (!any_size || elements(1, kFewestColumns) > kMostScratchElements))
+  if (!fits && (!any_size || elements(1, kFewestColumns) > kMaxScratchElements))
     return std::nullopt;
   const std::int64_t outputs = s.batch * s.out[0] * s.out[1];
-  const std::int64_t pixels = tile_count(outputs, count_tiles(outputs, pixel_macs, kLeastTileMacs));
+  const std::int64_t pixels = tile_count(outputs, count_tiles(outputs, pixel_macs, kMinTileMacs));
   std::int64_t columns = std::clamp(pixels, std::min(kFewestWindowPixels, s.out[1]), s.out[1]);
   while (columns > kFewestColumns && elements(1, columns) > window)
     columns = std::max(columns / 2, kFewestColumns);
@@ -66,7 +66,7 @@ std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatr
   if (apart && !any_size &&
       elements(rows, columns) > static_cast<double>(rows * columns * weights.depth))
     return std::nullopt;
-  cut.groups = std::clamp<std::int64_t>(rows * columns * pixel_macs / kMostTileMacs, 1,
+  cut.groups = std::clamp<std::int64_t>(rows * columns * pixel_macs / kMaxTileMacs, 1,
                                         s.groups * weights.panels());
   cut.height = window_size(s, 0, rows);
   cut.width = window_size(s, 1, columns);

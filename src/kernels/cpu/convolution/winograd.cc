@@ -16,11 +16,11 @@ namespace parallax {
 namespace {
 
 /// Squares per tile: a multiple of the rows of the inner loop; the fewest and most in two axes.
-constexpr std::int64_t kRowGranule = 6, kFewestSquares = 12, kMostSquares = 48;
+constexpr std::int64_t kRowGranule = 6, kFewestSquares = 12, kMaxSquares = 48;
 /// Fewest squares per tile of transforms along one axis.
 constexpr std::int64_t kFewestLineSquares = 24;
 /// Most points of a form.
-constexpr std::size_t kMostPoints = 36;
+constexpr std::size_t kMaxPoints = 36;
 /// Elements between the matrices of two points beyond their size: otherwise all points of an
 /// element would map to the same set of the first-level cache.
 constexpr std::int64_t kSkew = kLineFloats;
@@ -69,7 +69,7 @@ std::optional<WinogradCut> cut_winograd(const ConvolutionShape& shape, const Win
   const std::int64_t tile_macs = line ? kWinogradLineTileMacs : kWinogradTileMacs;
   const std::int64_t even = tile_count(cut.squares, count_tiles(cut.squares, macs, tile_macs));
   const std::int64_t wanted = std::clamp(tile_count(even, kRowGranule) * kRowGranule,
-                                         line ? kFewestLineSquares : kFewestSquares, kMostSquares);
+                                         line ? kFewestLineSquares : kFewestSquares, kMaxSquares);
   cut.blocks = tile_count(cut.squares, std::min(wanted, fitting));
   cut.most_squares = tile_count(cut.squares, cut.blocks);
   cut.groups = std::clamp<std::int64_t>(macs * cut.most_squares / tile_macs, 1, panels.count);
@@ -134,7 +134,7 @@ class WinogradConvolution final : public Kernel {
 
   void transform_square(const Square& square, const float* images, const float* zeros,
                         float* to) const {
-    std::array<const float*, kMostPoints> pixels{};
+    std::array<const float*, kMaxPoints> pixels{};
     const float** pixel = pixels.data();
     for (std::int64_t i = 0; i < sizes_.in_h; ++i) {
       const std::int64_t y = square.y * shape_.stride[0] - shape_.pad_begin[0] + i;

@@ -13,11 +13,11 @@ namespace parallax {
 /// Blocks of rows begin at multiples of this number of rows, which inner loops process together.
 inline constexpr std::int64_t kBlockRowGranule = 6;
 /// Rows of a block: few would copy the right matrix too often, many would not stay in the cache.
-inline constexpr std::int64_t kMostBlockRows = 144, kFewestBlockRows = 24;
+inline constexpr std::int64_t kMaxBlockRows = 144, kFewestBlockRows = 24;
 /// Returns the rows of `depth` elements that a block of `elements` holds, in whole granules.
 inline std::int64_t fitting_rows(std::int64_t elements, std::int64_t depth,
                                  std::int64_t fewest = kFewestBlockRows) {
-  return std::clamp(elements / depth / kBlockRowGranule * kBlockRowGranule, fewest, kMostBlockRows);
+  return std::clamp(elements / depth / kBlockRowGranule * kBlockRowGranule, fewest, kMaxBlockRows);
 }
 
 /// Tiles of a product with a packed matrix: blocks of rows, which begin at multiples of

@@ -15,7 +15,7 @@ constexpr std::int64_t kBlockSteps = 256;
 /// With fewer rows than these, packing a panel costs more than reading it in place.
 constexpr std::int64_t kPackRows = 13;
 /// Size of the part of A that is converted in one step: rows, and steps of depth.
-constexpr std::int64_t kConvertedRows = kMostBlockRows + kBlockRowGranule, kConvertedSteps = 144;
+constexpr std::int64_t kConvertedRows = kMaxBlockRows + kBlockRowGranule, kConvertedSteps = 144;
 
 Step* at(void* from, std::int64_t steps) { return static_cast<Step*>(from) + steps; }
 const Step* at(const void* from, std::int64_t steps) {

@@ -18,7 +18,7 @@ namespace {
 using IndexLists = std::vector<std::vector<std::int64_t>>;
 
 /// Positions that an axis keeps at plan time; images have some thousands of rows.
-constexpr std::int64_t kMostIndexes = std::int64_t{1} << 22;
+constexpr std::int64_t kMaxIndexes = std::int64_t{1} << 22;
 
 struct IndexRun {
   std::int64_t from = 0, bytes = 0;  ///< range of a row of X, in bytes
@@ -96,7 +96,7 @@ std::optional<IndexLists> padded_indexes(const KernelRequest& request) {
   for (int d = 0; d < in.rank(); ++d) {
     const std::int64_t added = out[d] - in[d];
     if (pads->before[to_size(d)] > added ||
-        pads->after[to_size(d)] != added - pads->before[to_size(d)] || out[d] > kMostIndexes)
+        pads->after[to_size(d)] != added - pads->before[to_size(d)] || out[d] > kMaxIndexes)
       return std::nullopt;
     for (std::int64_t i = 0; i < out[d]; ++i)
       lists[to_size(d)].push_back(padded_source(mode, i - pads->before[to_size(d)], in[d]));
@@ -112,7 +112,7 @@ std::optional<IndexLists> nearest_indexes(const KernelRequest& request, const Re
   IndexLists lists(to_size(shape.in.rank()));
   for (int axis = 0; axis < shape.in.rank(); ++axis) {
     const auto span = resize_span(shape, axis, *inputs);
-    if (!span || resize_tap_count(shape, axis) != 1 || shape.out[axis] > kMostIndexes)
+    if (!span || resize_tap_count(shape, axis) != 1 || shape.out[axis] > kMaxIndexes)
       return std::nullopt;
     for (std::int64_t i = 0; i < shape.out[axis]; ++i) {
       ResizeTap tap;

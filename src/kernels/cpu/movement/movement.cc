@@ -144,8 +144,8 @@ bool repeats_elements(const Attributes& attributes) {
 }
 
 // Far beyond these sizes f32 coordinates would be too coarse to tell elements apart.
-constexpr std::int64_t kMostElements = 1 << 16;
-constexpr std::int64_t kMostFactor = 16;
+constexpr std::int64_t kMaxElements = 1 << 16;
+constexpr std::int64_t kMaxFactor = 16;
 
 /// Returns how often each element is repeated along each axis; nullopt if that is no integer.
 std::optional<std::vector<std::int64_t>> whole_factors(const KernelRequest& request) {
@@ -155,7 +155,7 @@ std::optional<std::vector<std::int64_t>> whole_factors(const KernelRequest& requ
   for (int d = 0; d < in.rank(); ++d) {
     if (in[d] == 0 || out[d] % in[d] != 0) return std::nullopt;
     factors.push_back(out[d] / in[d]);
-    if (factors.back() > 1 && (in[d] > kMostElements || factors.back() > kMostFactor))
+    if (factors.back() > 1 && (in[d] > kMaxElements || factors.back() > kMaxFactor))
       return std::nullopt;
   }
   if (!request.has(2) || request.inputs[2].elements() == 0) return factors;

@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t kByteTileMacs = 10000000;
 /// Most bytes of a window that a tile copies, and most bytes if a single row of outputs needs more.
 constexpr std::int64_t kWindowBytes = std::int64_t{192} << 10,
-                       kMostWindowBytes = std::int64_t{64} << 20;
+                       kMaxWindowBytes = std::int64_t{64} << 20;
 
 bool is_pointwise(const ConvolutionShape& s) {
   using Pair = std::array<std::int64_t, 2>;
@@ -277,7 +277,7 @@ Result<std::unique_ptr<Kernel>> byte_convolution(const KernelRequest& request) {
     fill_filters(s, channels, from, is_signed, matrix, p, panel);
   };
   const PackedMatrix matrix(byte_gemm_type(), taps * channels, shape->out_channels);
-  if (!rows && window_of(*shape, matrix).bytes(*shape) > kMostWindowBytes) return not_covered();
+  if (!rows && window_of(*shape, matrix).bytes(*shape) > kMaxWindowBytes) return not_covered();
   PX_ASSIGN(PackedMatrix weights, pack_matrix(matrix, w.data, layout, fill, request.packed));
   if (rows)
     return make_byte_rows(shape->batch * shape->out[0] * shape->out[1], std::move(weights),

@@ -101,7 +101,7 @@ Result<std::unique_ptr<Kernel>> byte_depthwise(const KernelRequest& request) {
   const TensorDesc& w = request.inputs[kProductW];
   const std::int64_t channels = shape->in_channels, taps = shape->kernel[0] * shape->kernel[1];
   if (shape->groups != channels || shape->out_channels != channels || w.dims[0] != channels ||
-      w.dims[1] != 1 || taps > kMostDepthwiseTaps)
+      w.dims[1] != 1 || taps > kMaxDepthwiseTaps)
     return not_covered();
   const bool is_signed = w.dtype == DType::kI8;
   const std::string layout =

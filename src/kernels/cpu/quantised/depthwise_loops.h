@@ -1,4 +1,4 @@
-// Depthwise convolutions of bytes in NHWC. Sums are f32 and exact: up to kMostDepthwiseTaps
+// Depthwise convolutions of bytes in NHWC. Sums are f32 and exact: up to kMaxDepthwiseTaps
 // products of nine bits each stay below 2^24. Thread-safe.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace parallax {
 
-inline constexpr std::int64_t kMostDepthwiseTaps = 256;
+inline constexpr std::int64_t kMaxDepthwiseTaps = 256;
 
 /// Outputs of one row that find the same taps inside the image.
 struct DepthwiseBytes {

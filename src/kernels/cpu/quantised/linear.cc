@@ -90,8 +90,8 @@ Result<std::unique_ptr<Kernel>> byte_dequantize(const KernelRequest& request) {
 Result<std::unique_ptr<Kernel>> byte_dynamic_quantize(const KernelRequest& request) {
   const std::int64_t count = request.inputs[0].elements();
   if (count == 0) return not_covered();
-  constexpr std::int64_t kMostTiles = 2;
-  const std::int64_t tiles = std::min(count_tiles(count, kTileElements * 2), kMostTiles);
+  constexpr std::int64_t kMaxTiles = 2;
+  const std::int64_t tiles = std::min(count_tiles(count, kTileElements * 2), kMaxTiles);
   return tiled_kernel({.tiles = tiles}, [=](std::int64_t tile, const KernelArgs& args) -> Status {
     const RealRange real = range_of(args.in<float>(0), to_size(count));
     ByteScale as;

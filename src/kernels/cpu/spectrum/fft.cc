@@ -13,7 +13,7 @@ namespace parallax {
 namespace {
 
 /// Largest prime factor of mixed radices; for a larger one a convolution is faster.
-constexpr std::int64_t kMostRadix = 13;
+constexpr std::int64_t kMaxRadix = 13;
 
 struct ComplexRows {
   double *re, *im;
@@ -71,7 +71,7 @@ void butterfly_4(const Butterfly& b, ConstComplexRows x, ComplexRows y) {
 void butterfly_any(const Butterfly& b, ConstComplexRows x, ComplexRows y) {
   for (std::int64_t k = 0; k < b.radix; ++k) {
     const double wr = b.twiddles[2 * k], wi = b.twiddles[2 * k + 1];
-    std::array<double, 2 * kMostRadix> factors;
+    std::array<double, 2 * kMaxRadix> factors;
     for (std::int64_t j = 0; j < b.radix; ++j) {
       const double* const root = b.roots + 2 * (j * k % b.radix);
       factors[static_cast<std::size_t>(2 * j)] = root[0] * wr - root[1] * wi;
@@ -98,7 +98,7 @@ void butterfly_any(const Butterfly& b, ConstComplexRows x, ComplexRows y) {
 std::vector<std::int64_t> radices_of(std::int64_t n) {
   std::vector<std::int64_t> radices;
   for (; n % 4 == 0; n /= 4) radices.push_back(4);
-  for (std::int64_t radix = 2; radix <= kMostRadix; ++radix)
+  for (std::int64_t radix = 2; radix <= kMaxRadix; ++radix)
     for (; n % radix == 0; n /= radix) radices.push_back(radix);
   if (n != 1) radices.clear();
   return radices;

@@ -11,11 +11,11 @@
 namespace parallax {
 
 /// Longest transform that plans support: tables and scratch of a longer one would be too large.
-inline constexpr std::int64_t kMostTransform = std::int64_t{1} << 20;
+inline constexpr std::int64_t kMaxTransform = std::int64_t{1} << 20;
 
 class FftPlan {
  public:
-  /// Plans transforms of n elements. REQUIRES: 1 <= n <= kMostTransform.
+  /// Plans transforms of n elements. REQUIRES: 1 <= n <= kMaxTransform.
   explicit FftPlan(std::int64_t n);
   std::int64_t length() const { return n_; }
   /// Returns the doubles that transform() needs as `scratch`.

@@ -113,7 +113,7 @@ std::optional<std::int64_t> known_number(const KernelRequest& request, std::size
 }
 
 bool transforms(const KernelRequest& request, std::optional<std::int64_t> length) {
-  return length && *length >= 1 && *length <= kMostTransform && request.inputs[0].elements() > 0 &&
+  return length && *length >= 1 && *length <= kMaxTransform && request.inputs[0].elements() > 0 &&
          request.outputs[0].elements() > 0;
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 /// Places whose taps are computed together.
 constexpr std::int64_t kPlacesAtOnce = 256;
-constexpr std::int64_t kMostPlane = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxPlane = std::int64_t{1} << 30;
 
 struct GridGeometry {
   GridSampler sampler;
@@ -33,7 +33,7 @@ std::optional<GridGeometry> grid_geometry(const KernelRequest& request) {
   g.plane = g.spatial.elements();
   g.places = request.outputs[0].elements() / g.batch / g.channels;
   for (int axis = 0; axis < g.spatial.rank(); ++axis) g.taps *= g.sampler.count();
-  if (g.spatial.rank() > 3 || g.plane > kMostPlane) return std::nullopt;
+  if (g.spatial.rank() > 3 || g.plane > kMaxPlane) return std::nullopt;
   return g;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 /// More scores than these are left to the reference: sizes of scratch stay far from 63 bits, and a
 /// box has an index of 32 bits.
-constexpr std::int64_t kMostScores = std::int64_t{1} << 32;
+constexpr std::int64_t kMaxScores = std::int64_t{1} << 32;
 
 struct NmsShape {
   std::int64_t batches = 0, classes = 0, boxes = 0;
@@ -142,8 +142,8 @@ Status run(const NmsShape& s, const KernelArgs& args) {
 Result<std::unique_ptr<Kernel>> cpu_non_max_suppression(const KernelRequest& request) {
   const Dims& scores = request.inputs[1].dims;
   const auto lists = checked_mul(scores[0], scores[1]);
-  if (request.inputs[0].dims != Dims{scores[0], scores[2], 4} || !lists || *lists > kMostScores ||
-      scores[2] > kMostScores || scores.elements() > kMostScores)
+  if (request.inputs[0].dims != Dims{scores[0], scores[2], 4} || !lists || *lists > kMaxScores ||
+      scores[2] > kMaxScores || scores.elements() > kMaxScores)
     return not_covered();
   NmsShape shape{scores[0], scores[1], scores[2]};
   shape.center = request.node.attributes.get_int("center_point_box", 0) != 0;

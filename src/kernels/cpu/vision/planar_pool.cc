@@ -12,7 +12,7 @@ namespace parallax {
 namespace {
 
 /// Columns of a line with its padding, as multiples of the image's: more are left to the reference.
-constexpr std::int64_t kMostPadding = 4;
+constexpr std::int64_t kMaxPadding = 4;
 
 struct PlanarPool {
   WindowAxis planes, rows, columns;
@@ -53,7 +53,7 @@ std::optional<PlanarPool> planar_pool(const KernelRequest& request) {
   pool.count_pads = request.node.attributes.get_int("count_include_pad", 0) != 0;
   const WindowAxis& c = pool.columns;
   const std::int64_t all = (c.out - 1) * c.stride + (c.kernel - 1) * c.dilation + 1;
-  if (std::max(all, c.pad_begin + c.in) > kMostPadding * (c.in + kTileGranule)) return std::nullopt;
+  if (std::max(all, c.pad_begin + c.in) > kMaxPadding * (c.in + kTileGranule)) return std::nullopt;
   if (c.stride > c.in) return std::nullopt;
   pool.length = tile_count(std::max(all, c.pad_begin + c.in), c.stride);
   return pool;

@@ -12,7 +12,7 @@ namespace parallax {
 namespace {
 
 /// Taps that are kept at plan time; images have some thousands of rows.
-constexpr std::int64_t kMostKeptTaps = std::int64_t{1} << 22;
+constexpr std::int64_t kMaxKeptTaps = std::int64_t{1} << 22;
 
 struct FilterTap {
   std::int64_t index = 0;
@@ -33,7 +33,7 @@ std::optional<AxisFilter> axis_filter(const ResizeShape& shape, int axis,
   const auto span = resize_span(shape, axis, inputs);
   AxisFilter filter;
   filter.count = resize_tap_count(shape, axis);
-  if (!span || shape.out[axis] > kMostKeptTaps / filter.count) return std::nullopt;
+  if (!span || shape.out[axis] > kMaxKeptTaps / filter.count) return std::nullopt;
   std::vector<ResizeTap> taps(to_size(filter.count));
   filter.taps.reserve(to_size(shape.out[axis] * filter.count));
   for (std::int64_t i = 0; i < shape.out[axis]; ++i) {

@@ -128,8 +128,8 @@ Rotation rotation_at(Rewriting& to, ValueId cos, ValueId sin, ValueId positions)
 
 std::int64_t take_heads(Rewriting& to, const char* name) {
   const std::int64_t heads = to.take_int(name, 0);
-  constexpr std::int64_t kMost = 1 << 20;
-  if (heads < 1 || heads > kMost) to.invalid(fmt::format("{} is out of range", name));
+  constexpr std::int64_t kMax = 1 << 20;
+  if (heads < 1 || heads > kMax) to.invalid(fmt::format("{} is out of range", name));
   return heads;
 }
 

@@ -9,7 +9,7 @@
 namespace parallax {
 namespace {
 
-constexpr std::int64_t kMostAxes = Dims::kMaxRank;
+constexpr std::int64_t kMaxAxes = Dims::kMaxRank;
 
 std::vector<std::int64_t> counted_to(std::int64_t count) {
   std::vector<std::int64_t> list;
@@ -45,7 +45,7 @@ Status rewrite_computed_axes(FileNode& file) {
   const bool squeeze = file.node.op == OpKind::kSqueeze;
   const std::int64_t wide = squeeze ? rank : rank + count, narrow = squeeze ? rank - count : rank;
   if (to.failed()) return to.finish();
-  if (to.is_known(axes) || count < 1 || narrow < 0 || wide > kMostAxes) return {};
+  if (to.is_known(axes) || count < 1 || narrow < 0 || wide > kMaxAxes) return {};
   const ValueId named = named_axes(to, axes, wide);
   const ValueId kept = to.sub(to.int_number(1), named);
   const ValueId place = ones_before(to, kept, wide);

@@ -1,16 +1,16 @@
-#include "bind/faster_order.h"
+#include "bind/scheduler_autotuner.h"
 
 #include <gtest/gtest.h>
 
 namespace parallax {
 namespace {
 
-using Order = FasterOrder::Order;
+using Order = SchedulerAutotuner::Order;
 
 /// Returns the order that is chosen after runs with these times; `tried`: number of runs of each.
-Order settle(FasterOrder& faster, std::int64_t sequential, std::int64_t dataflow,
+Order settle(SchedulerAutotuner& faster, std::int64_t sequential, std::int64_t dataflow,
              std::array<int, 2>* tried = nullptr) {
-  for (int run = 0; run < 1 + 2 * FasterOrder::kTimedRuns; ++run) {
+  for (int run = 0; run < 1 + 2 * SchedulerAutotuner::kTimedRuns; ++run) {
     const Order order = faster.next();
     if (tried != nullptr) ++(*tried)[static_cast<std::size_t>(order)];
     // Every second run of each is disturbed, the very first one most.
@@ -20,13 +20,13 @@ Order settle(FasterOrder& faster, std::int64_t sequential, std::int64_t dataflow
   return faster.next();
 }
 
-TEST(FasterOrder, TriesBothAndKeepsTheFaster) {
+TEST(SchedulerAutotuner, TriesBothAndKeepsTheFaster) {
   std::array<int, 2> tried{};
-  FasterOrder a, b, equal;
+  SchedulerAutotuner a, b, equal;
   EXPECT_EQ(a.next(), Order::kDataflow);
   EXPECT_EQ(settle(a, 100, 80, &tried), Order::kDataflow);
-  EXPECT_EQ(tried[0], FasterOrder::kTimedRuns);
-  EXPECT_EQ(tried[1], FasterOrder::kTimedRuns + 1);
+  EXPECT_EQ(tried[0], SchedulerAutotuner::kTimedRuns);
+  EXPECT_EQ(tried[1], SchedulerAutotuner::kTimedRuns + 1);
   EXPECT_EQ(settle(b, 80, 100), Order::kSequential);
   EXPECT_EQ(settle(equal, 90, 90), Order::kSequential);
   // The decision is final.
@@ -34,8 +34,8 @@ TEST(FasterOrder, TriesBothAndKeepsTheFaster) {
   EXPECT_EQ(a.next(), Order::kDataflow);
 }
 
-TEST(FasterOrder, RunsThatFailAreNoTrials) {
-  FasterOrder faster;
+TEST(SchedulerAutotuner, RunsThatFailAreNoTrials) {
+  SchedulerAutotuner faster;
   for (int run = 0; run < 100; ++run) EXPECT_EQ(faster.next(), Order::kDataflow);
   EXPECT_EQ(settle(faster, 10, 20), Order::kSequential);
 }

@@ -1,4 +1,4 @@
-#include "planning/graph_forms.h"
+#include "planning/graph_variants.h"
 
 #include <algorithm>
 #include <utility>
@@ -28,13 +28,13 @@ bool serves(const Graph& lowered, const Graph& canonical) {
 
 }  // namespace
 
-GraphForms::GraphForms(Graph lowered, std::optional<KeptGraph> canonical,
-                       std::shared_ptr<GraphContext::Weights> weights)
+GraphVariants::GraphVariants(Graph lowered, std::optional<CompactGraph> canonical,
+                             std::shared_ptr<GraphContext::Weights> weights)
     : plain_(std::make_shared<GraphContext>(std::move(lowered), Delegation{}, std::move(weights))),
       cross_attention_(find_cross_attention(plain_->graph)),
       kept_(std::move(canonical)) {}
 
-Result<std::shared_ptr<GraphContext>> GraphForms::canonical() {
+Result<std::shared_ptr<GraphContext>> GraphVariants::canonical() {
   if (!kept_) return plain_;
   const MutexLock lock(mutex_);
   if (canonical_ == nullptr) {
@@ -50,7 +50,8 @@ Result<std::shared_ptr<GraphContext>> GraphForms::canonical() {
   return canonical_;
 }
 
-Result<std::shared_ptr<GraphContext>> GraphForms::of(const Binding& binding, KernelChoice kernels) {
+Result<std::shared_ptr<GraphContext>> GraphVariants::of(const Binding& binding,
+                                                        KernelChoice kernels) {
   if (kernels.reference_only) return canonical();
   if (!factoring_pays(cross_attention_, binding)) return plain_;
   const MutexLock lock(mutex_);

@@ -9,10 +9,10 @@ namespace parallax {
 /// Returns for each node the first earlier one with the same operator and attributes, inputs and
 /// outputs of the same dtypes and symbolic shapes, and equal elements of shape inputs: inference
 /// that accepts one accepts the other. Returns the node itself if there is none among the first
-/// kMostAlike different nodes of its operator; this limit keeps the time linear. Thread-safety:
+/// kMaxAlike different nodes of its operator; this limit keeps the time linear. Thread-safety:
 /// pure function.
-IdVector<NodeId, NodeId> find_alike(const Graph& graph);
+IdVector<NodeId, NodeId> find_equivalent(const Graph& graph);
 
-inline constexpr std::size_t kMostAlike = 32;
+inline constexpr std::size_t kMaxAlike = 32;
 
 }  // namespace parallax

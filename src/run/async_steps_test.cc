@@ -1,6 +1,6 @@
 // Regions on a device that answers from its own thread, late and in any order, with an error,
 // twice, or never; and the CPU as its fallback.
-#include "run/outside_steps.h"
+#include "run/async_steps.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -246,7 +246,7 @@ TEST_P(OutsideStepsOf, TracesSayWhoRanRegions) {
 }
 
 /// The fallback's kernel reads packed weights.
-TEST(OutsideSteps, TheCpuPacksWhenItIsASubstitute) {
+TEST(AsyncSteps, TheCpuPacksWhenItIsASubstitute) {
   std::vector<float> weights(48 * 48), x(5 * 48);
   for (std::size_t i = 0; i < weights.size(); ++i) weights[i] = static_cast<float>(i % 7) - 3;
   for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i % 5) - 2;

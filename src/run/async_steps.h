@@ -60,14 +60,14 @@ class AbandonHook {
 };
 
 /// The asynchronous steps of one outermost run. Outlives the run as long as a device must answer.
-class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
+class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
  public:
   /// `region_time`: as in ExecuteOptions. `traced`: records copies.
-  explicit OutsideSteps(Run& run, std::chrono::nanoseconds region_time = {}, bool traced = false)
+  explicit AsyncSteps(Run& run, std::chrono::nanoseconds region_time = {}, bool traced = false)
       : run_(run), region_time_(region_time), traced_(traced) {}
 
   /// Sets the listener for the steps that end from now on; null: none.
-  void tell(StepListener* listener);
+  void set_listener(StepListener* listener);
   /// Begins a step of `run`, which is the outermost run or that of a body. Returns false if the run
   /// has failed before.
   bool begin(Run& run, BranchId branch, Device& device, RegionRun region);
@@ -79,7 +79,7 @@ class OutsideSteps : public std::enable_shared_from_this<OutsideSteps> {
   /// Whether the step has begun and not ended.
   bool has_begun(BranchId step) const;
   /// Ends the run with `error`, as late steps do.
-  void lose(BranchId step, Error error) noexcept;
+  void fail(BranchId step, Error error) noexcept;
   /// Records a copy of the step for the trace.
   void copied(BranchId step, const CopyOfValue& copy) noexcept;
   /// Abandons all pending steps; if there are any, the run ends with `error`.

@@ -1,4 +1,4 @@
-#include "run/live_tensors.h"
+#include "run/arena_checker.h"
 
 #include <fmt/core.h>
 
@@ -9,7 +9,7 @@
 
 namespace parallax {
 
-LiveTensors::LiveTensors(const Program& program, std::byte* arena, bool poison)
+ArenaChecker::ArenaChecker(const Program& program, std::byte* arena, bool poison)
     : program_(program),
       arena_(arena),
       poison_(poison),
@@ -27,7 +27,7 @@ LiveTensors::LiveTensors(const Program& program, std::byte* arena, bool poison)
   }
 }
 
-Status LiveTensors::begin(NodeId node) {
+Status ArenaChecker::begin(NodeId node) {
   const MutexLock lock(mutex_);
   const auto& buffers = program_.compiled().problem.buffers;
   const auto& offsets = program_.plan.offsets.offset;
@@ -59,7 +59,7 @@ Status LiveTensors::begin(NodeId node) {
   return {};
 }
 
-void LiveTensors::end(NodeId node) {
+void ArenaChecker::end(NodeId node) {
   const MutexLock lock(mutex_);
   for (const std::size_t read : read_[node])
     if (--reads_left_[read] == 0) remove(read);
@@ -68,7 +68,7 @@ void LiveTensors::end(NodeId node) {
 }
 
 /// Whether the node that makes `buffer` overwrites `other` and is the last to read it.
-bool LiveTensors::may_lie_on(std::size_t buffer, std::size_t other) const {
+bool ArenaChecker::may_lie_on(std::size_t buffer, std::size_t other) const {
   const auto& buffers = program_.compiled().problem.buffers;
   const auto& offsets = program_.plan.offsets.offset;
   const auto& over = buffers[buffer].over;
@@ -79,7 +79,7 @@ bool LiveTensors::may_lie_on(std::size_t buffer, std::size_t other) const {
          reads_left_[other] == static_cast<std::size_t>(own);
 }
 
-void LiveTensors::remove(std::size_t buffer) {
+void ArenaChecker::remove(std::size_t buffer) {
   const std::int64_t offset = program_.plan.offsets.offset[buffer];
   const auto found = live_.find(offset);
   if (found == live_.end() || found->second != buffer) return;  // already overwritten

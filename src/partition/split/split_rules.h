@@ -45,7 +45,7 @@ struct InputRows {
 };
 
 /// The rule for cutting the results of a node along `axis`, which all of them have.
-struct RowRule {
+struct SplitRule {
   int axis = 0;
   /// Rows can only be computed in multiples of this, counted from the first.
   std::int64_t granule = 1;
@@ -54,7 +54,7 @@ struct RowRule {
 
 /// Returns the rule; nullopt if the results cannot be cut along `axis`, or the required sizes or
 /// parameters are not known.
-std::optional<RowRule> row_rule(const Graph& graph, const ConcreteShapes& shapes, const Node& node,
-                                int axis);
+std::optional<SplitRule> split_rule(const Graph& graph, const ConcreteShapes& shapes,
+                                    const Node& node, int axis);
 
 }  // namespace parallax

@@ -16,7 +16,7 @@
 namespace parallax {
 
 /// Measures the runs of one program and chooses their order.
-class FasterOrder {
+class SchedulerAutotuner {
  public:
   enum class Order : std::uint8_t { kSequential, kDataflow };
   /// Timed runs of each order, of which the fastest counts. The very first run is not timed: caches

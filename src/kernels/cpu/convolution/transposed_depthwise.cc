@@ -20,7 +20,7 @@ constexpr std::int64_t kChannels = kLineFloats;
 /// Fewest taps for which transposing pays.
 constexpr std::int64_t kFewestTaps = 25;
 /// Most elements of a tile's window and results; larger convolutions are left to other kernels.
-constexpr std::int64_t kMostTurned = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxTurned = std::int64_t{1} << 20;
 
 /// Tiles of the node: some rows of the outputs of kChannels channels of one image.
 struct TurnedCut {
@@ -122,15 +122,15 @@ class TurnedDepthwise final : public Kernel {
 
 }  // namespace
 
-Result<std::unique_ptr<Kernel>> make_turned_depthwise(const KernelRequest& request,
-                                                      const ConvolutionShape& shape) {
+Result<std::unique_ptr<Kernel>> make_transposed_depthwise(const KernelRequest& request,
+                                                          const ConvolutionShape& shape) {
   const auto activation = fused_activation(request.node);
   const std::int64_t channels = shape.in_channels, taps = shape.kernel[0] * shape.kernel[1];
   if (!activation || shape.nhwc || request.inputs[0].dims.rank() > 4 || taps < kFewestTaps ||
       shape.groups != channels || shape.out_channels != channels || 2 * channels < kChannels)
     return not_covered();
   const TurnedCut cut = cut_turned(shape, *request.machine);
-  if (cut.window + cut.results > kMostTurned) return not_covered();
+  if (cut.window + cut.results > kMaxTurned) return not_covered();
   const std::string layout = fmt::format("depthwise blocks {}x{}", taps, channels);
   // Captures by value: packing may wait until all kernels of a model are made.
   const auto pack = [=, source = request.inputs[1].data](std::byte* to) {

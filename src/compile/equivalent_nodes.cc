@@ -1,4 +1,4 @@
-#include "compile/alike_nodes.h"
+#include "compile/equivalent_nodes.h"
 
 #include <algorithm>
 #include <array>
@@ -13,11 +13,11 @@ namespace {
 
 bool same(const Constant& a, const Constant& b) {
   // Lists that decide shapes are short; two large constants are not worth reading.
-  constexpr std::size_t kMostBytes = 1024;
-  static_assert(kMostBytes < kDeferredBytes, "bytes that are not computed cannot be compared");
+  constexpr std::size_t kMaxBytes = 1024;
+  static_assert(kMaxBytes < kDeferredBytes, "bytes that are not computed cannot be compared");
   if (a.dtype != b.dtype || !(a.dims == b.dims)) return false;
   if (a.bytes.data() == b.bytes.data()) return true;
-  return a.bytes.size() <= kMostBytes && std::ranges::equal(a.bytes, b.bytes);
+  return a.bytes.size() <= kMaxBytes && std::ranges::equal(a.bytes, b.bytes);
 }
 
 bool same(const AttributeValue& a, const AttributeValue& b) {
@@ -69,7 +69,7 @@ bool alike(const Graph& graph, const Node& a, const Node& b) {
 
 }  // namespace
 
-IdVector<NodeId, NodeId> find_alike(const Graph& graph) {
+IdVector<NodeId, NodeId> find_equivalent(const Graph& graph) {
   std::array<std::vector<NodeId>, kOpCount> known;
   IdVector<NodeId, NodeId> result;
   result.reserve(graph.nodes.size());
@@ -83,7 +83,7 @@ IdVector<NodeId, NodeId> find_alike(const Graph& graph) {
     });
     if (found != firsts.end()) {
       result[id] = *found;
-    } else if (firsts.size() < kMostAlike) {
+    } else if (firsts.size() < kMaxAlike) {
       firsts.push_back(id);
     }
   }

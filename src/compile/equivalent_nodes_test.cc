@@ -1,4 +1,4 @@
-#include "compile/alike_nodes.h"
+#include "compile/equivalent_nodes.h"
 
 #include <gtest/gtest.h>
 

@@ -1,16 +1,17 @@
-// Quota of loading one model: bytes that its graph holds beyond the weights, and work. One account
-// for the whole model: the nodes of the file, inference at every depth, folding and what else a
-// small file can multiply draw from it, so that no number of nodes or bodies adds up to more. With
-// it, loading and planning take at most 64 MiB, 8 times the file's size and 1.5 KB for each node
-// that the file has in its main graph, besides what weights in other files need.
+// The quota of loading one model: work, and the bytes that its graph holds beyond the weights. The
+// whole model shares one quota: the nodes of the file, inference at every depth, folding, and all
+// else that a small file can multiply are charged to it, so no number of nodes or bodies adds up to
+// more. It limits loading and planning to 64 MiB, plus 8 times the file's size, 1.5 KB for each
+// node of the main graph in the file, and the needs of weights in other files.
 //
-// What can be left out (a folded result, known elements) asks and does without where the answer is
-// no; what cannot (nodes, shapes) has a part that nothing else takes, and loading fails beyond it.
-// Copies of weights in other files have a part of their own, which nothing but copies of them
-// takes. They count as far as they are stored: a sparse file would name terabytes for nothing.
+// Optional items (folded results, known elements) are left out if the quota is exhausted. Required
+// items (nodes, shapes) have a reserved part; loading fails beyond it. Copies of weights in other
+// files have a separate part. Those weights count by their stored bytes, because a sparse file
+// could claim terabytes.
 //
-// What is released gives its bytes back: set_type and settle (infer.h) for shapes and
-// elements, the last owner for a constant (payment.h).
+// Charges are released by set_type() and settle() (ops/infer.h) for shapes and elements, and by the
+// last owner of a constant (charge.h).
+//
 // Not thread-safe: one thread loads a model.
 #pragma once
 
@@ -21,52 +22,53 @@
 
 namespace parallax {
 
-class LoadBudget {
+/// The quota of one load.
+class LoadQuota {
  public:
-  /// Bytes and work for a model without weights. The program itself takes 11 MiB of the 64.
+  /// Bytes and work for a model without weights. The program itself needs 11 MiB of the 64.
   static constexpr std::int64_t kBytes = std::int64_t{44} << 20;
   static constexpr std::int64_t kWork = std::int64_t{1} << 30;
-  /// Further bytes and work that only what cannot be left out takes.
+  /// Bytes and work reserved for required items, in addition.
   static constexpr std::int64_t kKeptBytes = std::int64_t{9} << 20;
   static constexpr std::int64_t kKeptWork = std::int64_t{1} << 31;
-  /// About a nanosecond each: what a step costs on the reference kernels and in inference.
+  /// Work of a step on reference kernels and in inference; a unit is about a nanosecond.
   static constexpr std::int64_t kWorkPerProduct = 8;
   static constexpr std::int64_t kWorkPerTerm = 128;
   static constexpr std::int64_t kWorkPerNode = 512;
   static constexpr std::int64_t kWorkPerInput = 64;
 
-  /// More for a model whose file has `bytes` bytes.
+  /// Raises the quota for a model whose file has `bytes` bytes.
   void allow_file(std::int64_t bytes) {
     bytes_ = saturating_add(bytes_, saturating_mul(6, bytes));
     allow_work(bytes);
   }
-  /// More for weights in other files, of which passes may make copies. For the work, all of them
-  /// count at most as much as the largest model's file.
+  /// Raises the quota for weights in other files, of which passes may make copies. For work, all of
+  /// them count at most as much as the largest model's file.
   void allow_weights(std::int64_t bytes) {
-    const std::int64_t before = std::min(weights_, kMostWeights);
+    const std::int64_t before = std::min(weights_, kMaxWeights);
     weights_ = saturating_add(weights_, bytes);
-    allow_work(std::min(weights_, kMostWeights) - before);
+    allow_work(std::min(weights_, kMaxWeights) - before);
   }
-  /// More for what cannot be left out: nodes that the file has, which nothing multiplies.
+  /// Raises the reserved part for nodes that the file has: nothing multiplies them.
   void allow_kept(std::int64_t bytes) { kept_bytes_ = saturating_add(kept_bytes_, bytes); }
-  /// More for `count` nodes: most passes infer each of them once more.
+  /// Raises the reserved work for `count` nodes: most passes infer each of them again.
   void allow_nodes(std::int64_t count) {
     kept_work_ = saturating_add(kept_work_, saturating_mul(kInferences * kWorkPerNode, count));
   }
 
-  /// Takes `count`; false, with nothing taken, where too few are left.
+  /// Charges `count`; returns false and charges nothing if less is left.
   bool take_bytes(std::int64_t count) { return take(count, bytes_left(), taken_); }
   void return_bytes(std::int64_t count) { taken_ -= count; }
   bool take_work(std::int64_t count) { return spend(work_, count); }
-  /// The same from the part for copies of weights in other files.
+  /// Same for copies of weights in other files.
   bool take_weight_bytes(std::int64_t count) {
     return take(count, weight_bytes_left(), weight_bytes_taken_);
   }
   void return_weight_bytes(std::int64_t count) { weight_bytes_taken_ -= count; }
-  /// The same for what cannot be left out. Nodes are never given back.
+  /// Same for required items. Bytes of nodes are never released.
   bool need_node_bytes(std::int64_t count) { return take(count, needed_bytes_left(), nodes_); }
   bool need_work(std::int64_t count) { return spend(kept_work_, count) || spend(work_, count); }
-  /// For the values of the graph: shapes are needed, known elements can be left out.
+  /// Same for the values of the graph: shapes are required, known elements are optional.
   bool need_shape(std::int64_t bytes) { return take(bytes, needed_bytes_left(), shapes_); }
   bool take_elements(std::int64_t bytes) {
     const bool taken = take(bytes, bytes_left(), elements_);
@@ -99,13 +101,13 @@ class LoadBudget {
   }
   std::int64_t work_left() const { return work_; }
   std::int64_t needed_work_left() const { return saturating_add(kept_work_, work_); }
-  /// Known elements were left out: a fresh account may give another graph.
+  /// Whether known elements were left out: a fresh quota may give another graph.
   bool left_out() const { return left_out_; }
 
  private:
   static constexpr std::int64_t kWorkPerByte = 16;
   static constexpr std::int64_t kInferences = 128;
-  static constexpr std::int64_t kMostWeights = std::int64_t{1} << 31;
+  static constexpr std::int64_t kMaxWeights = std::int64_t{1} << 31;
 
   void allow_work(std::int64_t bytes) {
     work_ = saturating_add(work_, saturating_mul(kWorkPerByte, bytes));

@@ -1,4 +1,4 @@
-#include "partition/rest.h"
+#include "partition/remainder.h"
 
 #include <queue>
 #include <string_view>
@@ -11,7 +11,7 @@
 namespace parallax {
 namespace {
 
-/// Values that pass between regions and the rest, each once.
+/// Values that pass between regions and the remainder, each once.
 struct Boundary {
   std::vector<ValueId> given;  ///< results of regions that the rest reads or the graph gives
   std::vector<ValueId> taken;  ///< results of the rest that regions read
@@ -41,14 +41,14 @@ Boundary boundary_of(const Graph& graph, const Partition& partition) {
   return boundary;
 }
 
-/// Returns the position of each node of `rest` in `graph`. A node that passes created has the name
-/// of the last node in it, or else the position of the previous node.
-IdVector<NodeId, NodeId> places(const Graph& graph, const Graph& rest) {
+/// Returns the position of each node of `remainder` in `graph`. A node that passes created has the
+/// name of the last node in it, or else the position of the previous node.
+IdVector<NodeId, NodeId> places(const Graph& graph, const Graph& remainder) {
   std::unordered_map<std::string_view, NodeId> by_name;
   for (const NodeId id : graph.nodes.ids()) by_name.emplace(graph.nodes[id].name, id);
   IdVector<NodeId, NodeId> result;
   NodeId before{0};
-  for (const Node& node : rest.nodes) {
+  for (const Node& node : remainder.nodes) {
     const auto same = by_name.find(node.name);
     if (same != by_name.end()) before = same->second;
     result.push_back(before);
@@ -57,7 +57,7 @@ IdVector<NodeId, NodeId> places(const Graph& graph, const Graph& rest) {
 }
 
 /// Sorts the nodes such that each comes after those that it reads; ties are broken by position.
-void sort_nodes(const IdVector<NodeId, NodeId>& places, Placed& placed) {
+void sort_nodes(const IdVector<NodeId, NodeId>& places, PartitionedGraph& placed) {
   Graph& graph = placed.graph;
   IdVector<NodeId, int> waits(graph.nodes.size(), 0);
   const auto readers = consumers(graph);
@@ -89,16 +89,16 @@ void sort_nodes(const IdVector<NodeId, NodeId>& places, Placed& placed) {
   placed.region_of = std::move(region_of);
 }
 
-/// Adds nodes of regions to a rest.
-class RestBuilder {
+/// Adds nodes of regions to a remainder.
+class RemainderBuilder {
  public:
-  RestBuilder(const Graph& graph, Placed& placed)
+  RemainderBuilder(const Graph& graph, PartitionedGraph& placed)
       : graph_(graph), placed_(placed), to_(graph.values.size()) {
     for (const Value& value : placed.graph.values) value_names_.take(value.name);
     for (const Node& node : placed.graph.nodes) node_names_.take(node.name);
   }
 
-  /// From now on `there`, of the rest, replaces `here`.
+  /// From now on `there`, of the remainder, replaces `here`.
   void same(ValueId here, ValueId there) { to_[here] = there; }
 
   void add(NodeId id, RegionId region) {
@@ -126,33 +126,33 @@ class RestBuilder {
   }
 
   const Graph& graph_;
-  Placed& placed_;
+  PartitionedGraph& placed_;
   IdVector<ValueId, ValueId> to_;
   UniqueNames value_names_, node_names_;  // a node may have the name of a value
 };
 
 }  // namespace
 
-Graph cpu_rest(const Graph& graph, const Partition& partition) {
+Graph cpu_remainder(const Graph& graph, const Partition& partition) {
   const Boundary boundary = boundary_of(graph, partition);
-  Graph rest = graph;
-  rest.nodes = {};
+  Graph remainder = graph;
+  remainder.nodes = {};
   for (const ValueId id : boundary.given) {
-    Value& value = rest.values[id];
+    Value& value = remainder.values[id];
     value.kind = ValueKind::kInput;
     value.producer = {};
     value.content.reset();
-    rest.inputs.push_back(id);
+    remainder.inputs.push_back(id);
   }
-  rest.outputs.insert(rest.outputs.end(), boundary.taken.begin(), boundary.taken.end());
+  remainder.outputs.insert(remainder.outputs.end(), boundary.taken.begin(), boundary.taken.end());
   for (const NodeId id : graph.nodes.ids()) {
     if (partition.placement[id].region.valid()) continue;
-    const NodeId here = rest.nodes.push_back(graph.nodes[id]);
+    const NodeId here = remainder.nodes.push_back(graph.nodes[id]);
     for (const ValueId output : graph.nodes[id].outputs)
-      if (output.valid()) rest.values[output].producer = here;
+      if (output.valid()) remainder.values[output].producer = here;
   }
-  erase_unused(rest);
-  return rest;
+  erase_unused(remainder);
+  return remainder;
 }
 
 std::vector<Detour> detours_of(const Graph& graph, const Partition& partition) {
@@ -180,12 +180,12 @@ std::vector<Detour> detours_of(const Graph& graph, const Partition& partition) {
   return detours;
 }
 
-Placed put_together(const Graph& graph, const Partition& partition, Graph rest) {
+PartitionedGraph merge_regions(const Graph& graph, const Partition& partition, Graph remainder) {
   const Boundary boundary = boundary_of(graph, partition);
-  IdVector<NodeId, NodeId> from = places(graph, rest);
-  Placed placed{std::move(rest), {}};
+  IdVector<NodeId, NodeId> from = places(graph, remainder);
+  PartitionedGraph placed{std::move(remainder), {}};
   placed.region_of.resize(placed.graph.nodes.size());
-  RestBuilder builder(graph, placed);
+  RemainderBuilder builder(graph, placed);
   for (std::size_t i = 0; i < graph.inputs.size(); ++i)
     builder.same(graph.inputs[i], placed.graph.inputs[i]);
   for (std::size_t i = 0; i < boundary.given.size(); ++i)

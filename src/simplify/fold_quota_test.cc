@@ -1,4 +1,4 @@
-// Tests which bytes folding takes from the load's budget, and which it returns.
+// Tests which bytes folding takes from the load's quota, and which it returns.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "ir/builder.h"
+#include "ir/charge.h"
 #include "ops/infer.h"
-#include "ops/payment.h"
 #include "simplify/simplify.h"
 
 namespace parallax {
@@ -32,10 +32,10 @@ Constant filled(DType dtype, const Dims& dims) {
       std::vector<std::byte>(static_cast<std::size_t>(dims.elements() * size_of(dtype))));
 }
 
-/// Returns a context whose budget has `left` bytes left. Large results are computed immediately.
+/// Returns a context whose quota has `left` bytes left. Large results are computed immediately.
 PassContext with_bytes(std::int64_t left) {
   PassContext context{zeros};
-  EXPECT_TRUE(context.budget->take_bytes(LoadBudget::kBytes - left));
+  EXPECT_TRUE(context.quota->take_bytes(LoadQuota::kBytes - left));
   return context;
 }
 
@@ -60,9 +60,9 @@ TEST(FoldBudget, AnInputThatIsLetGoMakesRoomForTheResult) {
     const PassContext context = with_bytes(left);
     ASSERT_TRUE(fold_constants(graph, context));
     EXPECT_EQ(graph.nodes.size(), nodes) << left;
-    EXPECT_EQ(context.budget->bytes_left(), nodes == 0 ? left - 2 * kFloats : left);
+    EXPECT_EQ(context.quota->bytes_left(), nodes == 0 ? left - 2 * kFloats : left);
     graph = {};
-    EXPECT_EQ(context.budget->bytes_left(), left);
+    EXPECT_EQ(context.quota->bytes_left(), left);
   }
 }
 
@@ -91,12 +91,12 @@ TEST(FoldBudget, ChainsOfWeightsInOtherFilesFold) {
     builder.output(builder.op(OpKind::kTranspose, {scaled}, std::move(turned)));
     ASSERT_TRUE(infer_graph(graph));
     const PassContext context = with_bytes(0);
-    context.budget->allow_weights(kFloats);
+    context.quota->allow_weights(kFloats);
     ASSERT_TRUE(fold_constants(graph, context));
     EXPECT_EQ(graph.nodes.size(), outside ? 0U : 3U);
-    EXPECT_EQ(context.budget->weight_bytes_left(), (outside ? 2 : 4) * kFloats);
+    EXPECT_EQ(context.quota->weight_bytes_left(), (outside ? 2 : 4) * kFloats);
     graph = {};
-    EXPECT_EQ(context.budget->weight_bytes_left(), 4 * kFloats);
+    EXPECT_EQ(context.quota->weight_bytes_left(), 4 * kFloats);
   }
 }
 

@@ -1,23 +1,23 @@
-#include "run/pool/run_places.h"
+#include "run/pool/run_slots.h"
 
 #include <algorithm>
 
 namespace parallax {
 
-RunPlaces::RunPlaces(std::size_t places, int workers)
-    : count_(places), taken_(places), runs_of_(static_cast<std::size_t>(std::max(workers, 0))) {}
+RunSlots::RunSlots(std::size_t slots, int workers)
+    : count_(slots), taken_(slots), runs_of_(static_cast<std::size_t>(std::max(workers, 0))) {}
 
-bool RunPlaces::is_free() const {
+bool RunSlots::is_free() const {
   return std::find(taken_.begin(), taken_.end(), false) != taken_.end();
 }
 
-RunPlaces::Place RunPlaces::take_free(int width, int workers) {
+RunSlots::Slot RunSlots::take_free(int width, int workers) {
   const MutexLock lock(mutex_);
   if (!waiting_.empty() || !is_free()) return {};
   return take(width, workers);
 }
 
-RunPlaces::Place RunPlaces::wait_for(int width, int workers, const Deadline& deadline) {
+RunSlots::Slot RunSlots::wait_for(int width, int workers, const Deadline& deadline) {
   const WakeOnStop wake(deadline, mutex_, changed_);
   const MutexLock lock(mutex_);
   if (!waiting_.empty() || !is_free()) {
@@ -37,47 +37,48 @@ RunPlaces::Place RunPlaces::wait_for(int width, int workers, const Deadline& dea
 }
 
 /// Takes a slot. REQUIRES: is_free().
-RunPlaces::Place RunPlaces::take(int width, int workers) {
+RunSlots::Slot RunSlots::take(int width, int workers) {
   const auto found = std::find(taken_.begin(), taken_.end(), false);
   *found = true;
   find_end();
   const auto present = static_cast<std::uint32_t>(std::max(workers, 0));
-  const std::uint32_t row = std::min(static_cast<std::uint32_t>(std::max(width, 1) - 1), present);
-  const Place place{static_cast<std::size_t>(found - taken_.begin()),
-                    {least_busy(row, present), row + 1}};
-  for (std::uint32_t i = 0; i < row; ++i) ++runs_of_[place.row.first - 1 + i];
-  return place;
+  const std::uint32_t helpers =
+      std::min(static_cast<std::uint32_t>(std::max(width, 1) - 1), present);
+  const Slot slot{static_cast<std::size_t>(found - taken_.begin()),
+                  {least_busy(helpers, present), helpers + 1}};
+  for (std::uint32_t i = 0; i < helpers; ++i) ++runs_of_[slot.workers.first - 1 + i];
+  return slot;
 }
 
-/// Returns the first of `row` consecutive workers, among `workers`, that have the fewest runs.
-std::uint32_t RunPlaces::least_busy(std::uint32_t row, std::uint32_t workers) const {
+/// Returns the first of `helpers` consecutive workers, among `workers`, that have the fewest runs.
+std::uint32_t RunSlots::least_busy(std::uint32_t helpers, std::uint32_t workers) const {
   std::uint32_t best = 1, least = 0, sum = 0;
-  for (std::uint32_t end = 0; end < workers && row < workers; ++end) {
+  for (std::uint32_t end = 0; end < workers && helpers < workers; ++end) {
     sum += runs_of_[end];
-    if (end + 1 > row) sum -= runs_of_[end - row];
-    if (end + 1 == row || (end + 1 > row && sum < least)) {
+    if (end + 1 > helpers) sum -= runs_of_[end - helpers];
+    if (end + 1 == helpers || (end + 1 > helpers && sum < least)) {
       least = sum;
-      best = end + 2 - row;
+      best = end + 2 - helpers;
     }
   }
   return best;
 }
 
-void RunPlaces::leave(const Place& place) {
+void RunSlots::leave(const Slot& slot) {
   const MutexLock lock(mutex_);
-  taken_[place.index] = false;
+  taken_[slot.index] = false;
   find_end();
-  for (std::uint32_t i = 0; i + 1 < place.row.width; ++i) --runs_of_[place.row.first - 1 + i];
+  for (std::uint32_t i = 0; i + 1 < slot.workers.width; ++i) --runs_of_[slot.workers.first - 1 + i];
   if (!waiting_.empty()) changed_.notify_all();
 }
 
-void RunPlaces::find_end() {
+void RunSlots::find_end() {
   std::size_t end = taken_.size();
   while (end > 0 && !taken_[end - 1]) --end;
   end_.store(end);
 }
 
-std::size_t RunPlaces::waiting() const {
+std::size_t RunSlots::waiting() const {
   const MutexLock lock(mutex_);
   return waiting_.size();
 }

@@ -1,4 +1,4 @@
-#include "partition/split/row_rules.h"
+#include "partition/split/split_rules.h"
 
 #include <algorithm>
 
@@ -32,35 +32,35 @@ InputRows broadcast_rows(const Sized& n, std::size_t i, int axis) {
   return same(own);
 }
 
-RowRule all_whole(const Sized& n, int axis) {
+SplitRule all_whole(const Sized& n, int axis) {
   return {axis, 1, std::vector<InputRows>(n.inputs.size())};
 }
 
 /// Input 0 alone has rows, those of the result.
-RowRule first_same(const Sized& n, int axis) {
-  RowRule rule = all_whole(n, axis);
+SplitRule first_same(const Sized& n, int axis) {
+  SplitRule rule = all_whole(n, axis);
   rule.inputs[0] = same(axis);
   return rule;
 }
 
-std::optional<RowRule> elementwise_rule(const Sized& n, int axis) {
-  RowRule rule = all_whole(n, axis);
+std::optional<SplitRule> elementwise_rule(const Sized& n, int axis) {
+  SplitRule rule = all_whole(n, axis);
   for (std::size_t i = 0; i < n.inputs.size(); ++i) rule.inputs[i] = broadcast_rows(n, i, axis);
   return rule;
 }
 
-std::optional<RowRule> matmul_rule(const Sized& n, int axis) {
+std::optional<SplitRule> matmul_rule(const Sized& n, int axis) {
   if (n.inputs.size() != 2 || n.rank(0) < 2 || n.rank(1) < 2 || !n.node.attributes.empty())
     return std::nullopt;
-  RowRule rule = all_whole(n, axis);
+  SplitRule rule = all_whole(n, axis);
   const int last = n.out_rank() - 1;
   if (axis != last) rule.inputs[0] = broadcast_rows(n, 0, axis);
   if (axis != last - 1) rule.inputs[1] = broadcast_rows(n, 1, axis);
   return rule;
 }
 
-std::optional<RowRule> gemm_rule(const Sized& n, int axis) {
-  RowRule rule = all_whole(n, axis);
+std::optional<SplitRule> gemm_rule(const Sized& n, int axis) {
+  SplitRule rule = all_whole(n, axis);
   const bool a = n.node.attributes.get_int("transA", 0) != 0;
   const bool b = n.node.attributes.get_int("transB", 0) != 0;
   if (axis == 0) rule.inputs[0] = same(a ? 1 : 0);
@@ -69,18 +69,18 @@ std::optional<RowRule> gemm_rule(const Sized& n, int axis) {
   return rule;
 }
 
-std::optional<RowRule> window_rule(const Sized& n, int axis) {
+std::optional<SplitRule> window_rule(const Sized& n, int axis) {
   if (axis == 0) return first_same(n, axis);
   if (axis == 1) return std::nullopt;
   const auto window = window_along(n.shapes, n.node, static_cast<std::size_t>(axis - 2));
   if (!window) return std::nullopt;
-  RowRule rule = all_whole(n, axis);
+  SplitRule rule = all_whole(n, axis);
   rule.inputs[0] = {axis, window->stride, 1, -window->pad_begin,
                     window->extent - window->stride - window->pad_begin};
   return rule;
 }
 
-std::optional<RowRule> normalization_rule(const Sized& n, int axis) {
+std::optional<SplitRule> normalization_rule(const Sized& n, int axis) {
   const auto normal = normalize_axis(n.node.attributes.get_int("axis", -1), n.out_rank());
   const bool all_behind =
       n.node.op == OpKind::kLayerNormalization || n.node.op == OpKind::kRMSNormalization;
@@ -88,7 +88,7 @@ std::optional<RowRule> normalization_rule(const Sized& n, int axis) {
   return first_same(n, axis);
 }
 
-std::optional<RowRule> reduce_rule(const Sized& n, int axis) {
+std::optional<SplitRule> reduce_rule(const Sized& n, int axis) {
   const auto axes = known_integers(n.graph, n.node, 1);
   if (!axes || axes->empty()) return std::nullopt;
   std::vector<bool> reduced(static_cast<std::size_t>(n.rank(0)), false);
@@ -104,14 +104,14 @@ std::optional<RowRule> reduce_rule(const Sized& n, int axis) {
       if (!reduced[static_cast<std::size_t>(from)] && ++kept == axis) break;
   }
   if (from >= n.rank(0) || reduced[static_cast<std::size_t>(from)]) return std::nullopt;
-  RowRule rule = all_whole(n, axis);
+  SplitRule rule = all_whole(n, axis);
   rule.inputs[0] = same(from);
   return rule;
 }
 
-std::optional<RowRule> transpose_rule(const Sized& n, int axis) {
+std::optional<SplitRule> transpose_rule(const Sized& n, int axis) {
   const auto perm = n.node.attributes.get_ints("perm");
-  RowRule rule = all_whole(n, axis);
+  SplitRule rule = all_whole(n, axis);
   rule.inputs[0] = same(perm.empty() ? n.out_rank() - 1 - axis
                                      : static_cast<int>(perm[static_cast<std::size_t>(axis)]));
   return rule;
@@ -125,7 +125,7 @@ std::int64_t elements_between(const Dims& dims, int begin, int end) {
 
 /// Returns the rule of a view. The elements keep their order: rows of the result are rows of the
 /// input if as many elements precede both axes.
-std::optional<RowRule> view_rule(const Sized& n, int axis) {
+std::optional<SplitRule> view_rule(const Sized& n, int axis) {
   // Would drop an axis with one row left.
   if (n.node.op == OpKind::kSqueeze && (n.inputs.size() < 2 || !n.node.inputs[1].valid()))
     return std::nullopt;
@@ -137,7 +137,7 @@ std::optional<RowRule> view_rule(const Sized& n, int axis) {
   const std::int64_t of_row = elements_between(n.out, axis + 1, n.out_rank());
   const std::int64_t of_input_row = elements_between(n.inputs[0], from + 1, n.rank(0));
   if (of_row == 0 || of_input_row == 0) return std::nullopt;
-  RowRule rule = all_whole(n, axis);
+  SplitRule rule = all_whole(n, axis);
   if (of_row % of_input_row == 0) {
     rule.inputs[0] = {from, of_row / of_input_row, 1, 0, 0};
   } else if (of_input_row % of_row == 0) {
@@ -151,10 +151,10 @@ std::optional<RowRule> view_rule(const Sized& n, int axis) {
   return rule;
 }
 
-std::optional<RowRule> concat_rule(const Sized& n, int axis) {
+std::optional<SplitRule> concat_rule(const Sized& n, int axis) {
   const auto along = normalize_axis(n.node.attributes.get_int("axis", 0), n.out_rank());
   if (!along) return std::nullopt;
-  RowRule rule = all_whole(n, axis);
+  SplitRule rule = all_whole(n, axis);
   std::int64_t offset = 0;
   for (std::size_t i = 0; i < n.inputs.size(); ++i) {
     rule.inputs[i] = same(axis);
@@ -165,26 +165,26 @@ std::optional<RowRule> concat_rule(const Sized& n, int axis) {
   return rule;
 }
 
-std::optional<RowRule> split_rule(const Sized& n, int axis) {
+std::optional<SplitRule> split_rule(const Sized& n, int axis) {
   const auto along = normalize_axis(n.node.attributes.get_int("axis", 0), n.rank(0));
   if (!along || axis == *along) return std::nullopt;
   return first_same(n, axis);
 }
 
-std::optional<RowRule> slice_rule(const Sized& n, int axis) {
+std::optional<SplitRule> slice_rule(const Sized& n, int axis) {
   const auto bounds = slice_bounds(n.graph, n.shapes, n.node);
   if (!bounds) return std::nullopt;
   const SliceAlong& along = (*bounds)[static_cast<std::size_t>(axis)];
-  RowRule rule = all_whole(n, axis);
+  SplitRule rule = all_whole(n, axis);
   rule.inputs[0] = {axis, along.step, 1, along.start, along.start + 1 - along.step};
   return rule;
 }
 
-std::optional<RowRule> gather_rule(const Sized& n, int axis) {
+std::optional<SplitRule> gather_rule(const Sized& n, int axis) {
   if (n.inputs.size() != 2) return std::nullopt;
   const auto along = normalize_axis(n.node.attributes.get_int("axis", 0), n.rank(0));
   if (!along) return std::nullopt;
-  RowRule rule = all_whole(n, axis);
+  SplitRule rule = all_whole(n, axis);
   if (axis < *along) {
     rule.inputs[0] = same(axis);
   } else if (axis < *along + n.rank(1)) {
@@ -195,7 +195,7 @@ std::optional<RowRule> gather_rule(const Sized& n, int axis) {
   return rule;
 }
 
-std::optional<RowRule> pad_rule(const Sized& n, int axis) {
+std::optional<SplitRule> pad_rule(const Sized& n, int axis) {
   if (n.inputs.size() > 3 || n.node.attributes.get_string("mode", "constant") != "constant")
     return std::nullopt;
   const auto pads = known_integers(n.graph, n.node, 1);
@@ -203,13 +203,13 @@ std::optional<RowRule> pad_rule(const Sized& n, int axis) {
   const std::int64_t begin = (*pads)[static_cast<std::size_t>(axis)];
   const std::int64_t end = (*pads)[static_cast<std::size_t>(axis + n.out_rank())];
   if (begin < 0 || end < 0) return std::nullopt;
-  RowRule rule = first_same(n, axis);
+  SplitRule rule = first_same(n, axis);
   rule.inputs[0].before = rule.inputs[0].after = -begin;
   return rule;
 }
 
 /// Nearest, by a whole factor, where each input row becomes that many equal rows.
-std::optional<RowRule> resize_rule(const Sized& n, int axis) {
+std::optional<SplitRule> resize_rule(const Sized& n, int axis) {
   const Attributes& attributes = n.node.attributes;
   if (attributes.find("axes") != nullptr || attributes.find("layout") != nullptr ||
       attributes.get_string("mode", "nearest") != "nearest" ||
@@ -222,13 +222,13 @@ std::optional<RowRule> resize_rule(const Sized& n, int axis) {
                       (coordinates == "half_pixel" && nearest.starts_with("round_prefer"));
   const std::int64_t from = n.inputs[0][axis];
   if (!blocks || from == 0 || n.out[axis] % from != 0) return std::nullopt;
-  RowRule rule = all_whole(n, axis);
+  SplitRule rule = all_whole(n, axis);
   rule.granule = n.out[axis] / from;
   rule.inputs[0] = {axis, 1, rule.granule, 0, 0};
   return rule;
 }
 
-std::optional<RowRule> rule_of(const Sized& n, int axis) {
+std::optional<SplitRule> rule_of(const Sized& n, int axis) {
   switch (n.node.op) {
     case OpKind::kMatMul:
       return matmul_rule(n, axis);
@@ -273,7 +273,7 @@ std::optional<RowRule> rule_of(const Sized& n, int axis) {
     case OpKind::kResize:
       return resize_rule(n, axis);
     case OpKind::kExpand:
-      return RowRule{axis, 1, {broadcast_rows(n, 0, axis), InputRows{}}};
+      return SplitRule{axis, 1, {broadcast_rows(n, 0, axis), InputRows{}}};
     default:
       return op_def(n.node.op).elementwise ? elementwise_rule(n, axis) : std::nullopt;
   }
@@ -292,7 +292,7 @@ bool outputs_agree(const Sized& n, int axis) {
 }
 
 bool sane(const Dims& dims) {
-  return std::ranges::all_of(dims, [](std::int64_t d) { return d > 0 && d <= kMostRows; });
+  return std::ranges::all_of(dims, [](std::int64_t d) { return d > 0 && d <= kMaxRows; });
 }
 
 std::optional<Sized> sized(const Graph& graph, const ConcreteShapes& shapes, const Node& node) {
@@ -329,8 +329,8 @@ Rows InputRows::of(const Rows& wanted) const {
           -floor_quotient(-(wanted.end * scale + after), divisor)};
 }
 
-std::optional<RowRule> row_rule(const Graph& graph, const ConcreteShapes& shapes, const Node& node,
-                                int axis) {
+std::optional<SplitRule> split_rule(const Graph& graph, const ConcreteShapes& shapes,
+                                    const Node& node, int axis) {
   const auto n = sized(graph, shapes, node);
   if (!n || axis < 0 || axis >= n->out_rank() || n->out[axis] < 2 || !outputs_agree(*n, axis))
     return std::nullopt;

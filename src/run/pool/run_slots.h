@@ -17,37 +17,37 @@ namespace parallax {
 
 /// A range of workers: `first` to `first` + `width` - 2, which are `width` threads with the caller.
 /// Workers are numbered from 1; 0 is a caller.
-struct WorkerRow {
+struct WorkerRange {
   std::uint32_t first = 1, width = 1;
 
   /// Whether the range contains a worker; false for a caller.
   bool has(int worker) const { return static_cast<std::uint32_t>(worker) - first < width - 1; }
   /// The index of a thread in the run: 0 for the caller, 1 to width - 1 for workers of the range.
-  int seat(int worker) const { return worker == 0 ? 0 : worker - static_cast<int>(first) + 1; }
+  int index(int worker) const { return worker == 0 ? 0 : worker - static_cast<int>(first) + 1; }
 };
 
 /// The slots of one pool.
-class RunPlaces {
+class RunSlots {
  public:
   static constexpr std::size_t kNone = ~std::size_t{0};  ///< the index of no slot
   /// A slot and its workers.
-  struct Place {
+  struct Slot {
     std::size_t index = kNone;  ///< kNone: no slot was free
-    WorkerRow row;
+    WorkerRange workers;
   };
 
-  /// `places`: the number of slots; `workers`: the most workers that there will be.
-  RunPlaces(std::size_t places, int workers);
+  /// `slots`: the number of slots; `workers`: the most workers that there will be.
+  RunSlots(std::size_t slots, int workers);
 
   /// The number of slots.
   std::size_t count() const { return count_; }
   /// Blocks until there is a slot for a run of `width` threads, up to `deadline`; returns kNone if
   /// that passes. `workers`: the workers that exist now.
-  Place wait_for(int width, int workers, const Deadline& deadline);
+  Slot wait_for(int width, int workers, const Deadline& deadline);
   /// Non-blocking variant; returns kNone if no slot is free or other runs wait.
-  Place take_free(int width, int workers);
+  Slot take_free(int width, int workers);
   /// Frees a slot.
-  void leave(const Place& place);
+  void leave(const Slot& slot);
 
   /// An upper bound: no run has this slot or a later one.
   std::size_t end() const { return end_.load(); }
@@ -56,8 +56,8 @@ class RunPlaces {
 
  private:
   bool is_free() const PX_REQUIRES(mutex_);
-  Place take(int width, int workers) PX_REQUIRES(mutex_);
-  std::uint32_t least_busy(std::uint32_t row, std::uint32_t workers) const PX_REQUIRES(mutex_);
+  Slot take(int width, int workers) PX_REQUIRES(mutex_);
+  std::uint32_t least_busy(std::uint32_t helpers, std::uint32_t workers) const PX_REQUIRES(mutex_);
   void find_end() PX_REQUIRES(mutex_);
 
   const std::size_t count_;

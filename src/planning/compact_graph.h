@@ -12,7 +12,7 @@
 namespace parallax {
 
 /// A graph in compact form.
-struct KeptGraph {
+struct CompactGraph {
   SharedBytes snapshot;                ///< nodes and values, as ir/ serializes them
   std::vector<SharedBytes> constants;  ///< in the order in which graph_of() requests them
   /// Bytes of the model's file, if the snapshot comes from a cache and is not trusted; else
@@ -20,10 +20,10 @@ struct KeptGraph {
   std::optional<std::int64_t> file_bytes;
 };
 /// Converts a graph to compact form; the result keeps the constants of `graph` alive.
-KeptGraph keep(const Graph& graph);
+CompactGraph keep(const Graph& graph);
 
 /// Restores the graph. One from a cache is verified, and inference must reproduce it. Errors:
 /// kInvalidInput, only for a snapshot from a cache.
-Result<Graph> restore(const KeptGraph& kept);
+Result<Graph> restore(const CompactGraph& kept);
 
 }  // namespace parallax

@@ -1,4 +1,4 @@
-#include "planning/kept_graph.h"
+#include "planning/compact_graph.h"
 
 #include <algorithm>
 #include <memory>
@@ -10,9 +10,9 @@
 
 namespace parallax {
 
-KeptGraph keep(const Graph& graph) {
+CompactGraph keep(const Graph& graph) {
   GraphSnapshot snapshot = snapshot_of(graph);
-  KeptGraph kept;
+  CompactGraph kept;
   for (const Constant* constant : snapshot.constants)
     kept.constants.push_back({constant->bytes, constant->owner});
   const auto bytes = std::make_shared<const std::vector<std::byte>>(std::move(snapshot.bytes));
@@ -20,7 +20,7 @@ KeptGraph keep(const Graph& graph) {
   return kept;
 }
 
-Result<Graph> restore(const KeptGraph& kept) {
+Result<Graph> restore(const CompactGraph& kept) {
   auto constant = kept.constants.begin();
   PX_ASSIGN(Graph graph,
             graph_of(kept.snapshot.bytes, [&](std::int64_t bytes) -> std::optional<SharedBytes> {

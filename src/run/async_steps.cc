@@ -1,4 +1,4 @@
-#include "run/outside_steps.h"
+#include "run/async_steps.h"
 
 #include <fmt/core.h>
 
@@ -19,7 +19,7 @@ thread_local bool begins_next = false;
 }  // namespace
 
 struct Completion::Step {
-  Step(std::shared_ptr<OutsideSteps> steps_in, BranchId branch_in)
+  Step(std::shared_ptr<AsyncSteps> steps_in, BranchId branch_in)
       : steps(std::move(steps_in)), branch(branch_in) {}
   ~Step() {
     if (!called) steps->complete(branch, tl::unexpected(no_answer()));
@@ -30,7 +30,7 @@ struct Completion::Step {
   /// Returns an error whose text is so short that a string allocates nothing for it.
   static Error no_answer() { return {Stage::kExecute, ErrorCode::kInternal, {}, "no answer"}; }
 
-  const std::shared_ptr<OutsideSteps> steps;
+  const std::shared_ptr<AsyncSteps> steps;
   const BranchId branch;
   const std::shared_ptr<AbandonHook> hook = std::make_shared<AbandonHook>();
   std::atomic<bool> called{false};
@@ -57,7 +57,7 @@ void AbandonHook::call() noexcept {
   if (cancel != nullptr) cancel();
 }
 
-Completion::Completion(std::shared_ptr<OutsideSteps> steps, BranchId branch)
+Completion::Completion(std::shared_ptr<AsyncSteps> steps, BranchId branch)
     : step_(std::make_shared<Step>(std::move(steps), branch)) {}
 
 void Completion::operator()(Status status) const {
@@ -67,7 +67,7 @@ void Completion::operator()(Status status) const {
 
 void Completion::lost(Error error) const noexcept {
   if (step_->called.exchange(true)) return;
-  step_->steps->lose(step_->branch, std::move(error));
+  step_->steps->fail(step_->branch, std::move(error));
 }
 
 void Completion::copied(ValueId value, bool to_device, std::int64_t bytes,
@@ -83,13 +83,13 @@ void Completion::on_abandon(std::function<void()> cancel) const {
 
 bool Completion::is_wanted() const { return step_->steps->has_begun(step_->branch); }
 
-void OutsideSteps::tell(StepListener* listener) {
+void AsyncSteps::set_listener(StepListener* listener) {
   const MutexLock lock(mutex_);
   listener_ = listener;
 }
 
 /// Adds a pending step. REQUIRES: the run has not failed.
-Completion OutsideSteps::add_begun(Run& run, BranchId branch, RegionId region, Device& device) {
+Completion AsyncSteps::add_begun(Run& run, BranchId branch, RegionId region, Device& device) {
   const bool is_own = branch.valid() && &run == &run_;
   const BranchId number = is_own ? branch : BranchId{next_number_--};
   // Allocate first: if this throws later, the destructor of the Completion would lock the mutex.
@@ -102,7 +102,7 @@ Completion OutsideSteps::add_begun(Run& run, BranchId branch, RegionId region, D
   return done;
 }
 
-bool OutsideSteps::begin(Run& run, BranchId branch, Device& device, RegionRun region) {
+bool AsyncSteps::begin(Run& run, BranchId branch, Device& device, RegionRun region) {
   std::optional<Completion> done;
   {
     const MutexLock lock(mutex_);
@@ -118,8 +118,8 @@ bool OutsideSteps::begin(Run& run, BranchId branch, Device& device, RegionRun re
   return true;
 }
 
-void OutsideSteps::begin_copy(Run& run, RegionId region, Device& device, DeviceRun& of,
-                              const RegionTensor& value) {
+void AsyncSteps::begin_copy(Run& run, RegionId region, Device& device, DeviceRun& of,
+                            const RegionTensor& value) {
   std::optional<Completion> done;
   {
     const MutexLock lock(mutex_);
@@ -133,7 +133,7 @@ void OutsideSteps::begin_copy(Run& run, RegionId region, Device& device, DeviceR
   }
 }
 
-void OutsideSteps::complete(BranchId number, Status status) noexcept {
+void AsyncSteps::complete(BranchId number, Status status) noexcept {
   std::unique_ptr<Memory> memory;  // freed without the mutex
   std::optional<Begun> step;
   {
@@ -144,7 +144,7 @@ void OutsideSteps::complete(BranchId number, Status status) noexcept {
   if (step) end(*step, std::move(status));
 }
 
-void OutsideSteps::lose(BranchId number, Error error) noexcept {
+void AsyncSteps::fail(BranchId number, Error error) noexcept {
   std::optional<Begun> step;
   {
     const MutexLock lock(mutex_);
@@ -159,7 +159,7 @@ void OutsideSteps::lose(BranchId number, Error error) noexcept {
 
 /// Ends a step, and begins the next region on this thread: waking a thread of the pool would cost
 /// more. If the device answers inside start(), the pool begins it, so that calls do not nest.
-void OutsideSteps::end(const Begun& step, Status status) noexcept {
+void AsyncSteps::end(const Begun& step, Status status) noexcept {
   const bool again = !step.copies() && step.run->end_region(step.branch, std::move(status));
   if (StepListener* const listener = listener_of(step)) {
     const BranchId next = listener->step_ended(step.branch, again);
@@ -168,7 +168,7 @@ void OutsideSteps::end(const Begun& step, Status status) noexcept {
   let_go({&step, 1});
 }
 
-void OutsideSteps::begin_next(BranchId branch, StepListener& listener) noexcept {
+void AsyncSteps::begin_next(BranchId branch, StepListener& listener) noexcept {
   if (begins_next) return listener.leave_to_pool(branch);
   begins_next = true;
   const bool begun = run_.begin_region(branch);
@@ -177,32 +177,32 @@ void OutsideSteps::begin_next(BranchId branch, StepListener& listener) noexcept 
 }
 
 /// Returns the listener for this step, or null.
-StepListener* OutsideSteps::listener_of(const Begun& step) const {
+StepListener* AsyncSteps::listener_of(const Begun& step) const {
   const MutexLock lock(mutex_);
   return step.run == &run_ && !step.copies() ? listener_ : nullptr;
 }
 
 /// Declares that the calling thread no longer accesses the run, which may be destroyed from now on.
-void OutsideSteps::let_go(std::span<const Begun> steps) noexcept {
+void AsyncSteps::let_go(std::span<const Begun> steps) noexcept {
   const MutexLock lock(mutex_);
   for (const Begun& step : steps) ending_.erase(std::ranges::find(ending_, step.run));
   changed_.notify_all();
 }
 
-void OutsideSteps::copied(BranchId number, const CopyOfValue& copy) noexcept {
+void AsyncSteps::copied(BranchId number, const CopyOfValue& copy) noexcept {
   if (!traced_) return;
   const MutexLock lock(mutex_);
   const auto step = std::ranges::find(begun_, number, &Begun::number);
   if (step != begun_.end()) step->run->trace_copy(step->region, copy);
 }
 
-bool OutsideSteps::has_begun(BranchId number) const {
+bool AsyncSteps::has_begun(BranchId number) const {
   const MutexLock lock(mutex_);
   return std::ranges::find(begun_, number, &Begun::number) != begun_.end();
 }
 
 /// Removes a pending step, which the caller must end before it calls let_go().
-std::optional<OutsideSteps::Begun> OutsideSteps::take_begun(BranchId number) {
+std::optional<AsyncSteps::Begun> AsyncSteps::take_begun(BranchId number) {
   const auto found = std::ranges::find(begun_, number, &Begun::number);
   if (found == begun_.end()) return std::nullopt;
   Begun step = std::move(*found);
@@ -212,12 +212,12 @@ std::optional<OutsideSteps::Begun> OutsideSteps::take_begun(BranchId number) {
 }
 
 /// Returns the memory that was kept for the device once it has answered every abandoned step.
-std::unique_ptr<OutsideSteps::Memory> OutsideSteps::take_answered(BranchId number) {
+std::unique_ptr<AsyncSteps::Memory> AsyncSteps::take_answered(BranchId number) {
   const bool last = std::erase(abandoned_, number) > 0 && abandoned_.empty();
   return last && memory_->lease ? std::move(memory_) : nullptr;
 }
 
-void OutsideSteps::abandon(Error error) noexcept {
+void AsyncSteps::abandon(Error error) noexcept {
   Abandoned abandoned;
   {
     const MutexLock lock(mutex_);
@@ -227,7 +227,7 @@ void OutsideSteps::abandon(Error error) noexcept {
 }
 
 /// Removes all pending steps; fails the run with `error` if there are any.
-std::vector<OutsideSteps::Begun> OutsideSteps::take_all(Error error) {
+std::vector<AsyncSteps::Begun> AsyncSteps::take_all(Error error) {
   if (begun_.empty()) return {};
   const auto region = std::ranges::find_if(begun_, [](const Begun& s) { return !s.copies(); });
   // A cancellation concerns no particular node.
@@ -243,7 +243,7 @@ std::vector<OutsideSteps::Begun> OutsideSteps::take_all(Error error) {
   return std::exchange(begun_, {});
 }
 
-void OutsideSteps::end_abandoned(const Abandoned& abandoned) noexcept {
+void AsyncSteps::end_abandoned(const Abandoned& abandoned) noexcept {
   // Before the run ends: the caller's next run then finds the device's regions failed.
   if (abandoned.late) {
     const Begun& late = abandoned.steps.front();
@@ -257,7 +257,7 @@ void OutsideSteps::end_abandoned(const Abandoned& abandoned) noexcept {
 }
 
 /// Removes all pending steps if one has exceeded its time; otherwise returns nullopt.
-std::optional<OutsideSteps::Abandoned> OutsideSteps::take_late() {
+std::optional<AsyncSteps::Abandoned> AsyncSteps::take_late() {
   if (region_time_.count() == 0) return std::nullopt;
   const auto now = std::chrono::steady_clock::now();
   const auto step = std::ranges::find_if(begun_, [&](const Begun& s) { return s.until <= now; });
@@ -275,20 +275,20 @@ std::optional<OutsideSteps::Abandoned> OutsideSteps::take_late() {
   return abandoned;
 }
 
-void OutsideSteps::wait(const Deadline& deadline, const Run* only) {
+void AsyncSteps::wait(const Deadline& deadline, const Run* only) {
   while (const std::optional<Abandoned> abandoned = wait_for(deadline, only))
     end_abandoned(*abandoned);
 }
 
-bool OutsideSteps::is_left(const Run* only) const {
+bool AsyncSteps::is_left(const Run* only) const {
   if (only == nullptr) return !begun_.empty() || !ending_.empty();
   return std::ranges::find(begun_, only, &Begun::run) != begun_.end() ||
          std::ranges::find(ending_, only) != ending_.end();
 }
 
 /// Waits. Returns the steps to abandon; nullopt if no step is pending.
-std::optional<OutsideSteps::Abandoned> OutsideSteps::wait_for(const Deadline& deadline,
-                                                              const Run* only) {
+std::optional<AsyncSteps::Abandoned> AsyncSteps::wait_for(const Deadline& deadline,
+                                                          const Run* only) {
   const MutexLock lock(mutex_);
   // A caller that cancels the run abandons its steps.
   while (is_left(only)) {
@@ -309,7 +309,7 @@ std::optional<OutsideSteps::Abandoned> OutsideSteps::wait_for(const Deadline& de
   return std::nullopt;
 }
 
-std::optional<Deadline::Time> OutsideSteps::patience(const Deadline& deadline) const {
+std::optional<Deadline::Time> AsyncSteps::patience(const Deadline& deadline) const {
   if (region_time_.count() == 0) return deadline.time;
   // Steps begin while the caller sleeps: it checks for late ones eight times per time limit.
   const auto next = std::chrono::steady_clock::now() +
@@ -317,7 +317,7 @@ std::optional<Deadline::Time> OutsideSteps::patience(const Deadline& deadline) c
   return std::min(deadline.time.value_or(next), next);
 }
 
-void OutsideSteps::look(const Deadline& deadline) {
+void AsyncSteps::look(const Deadline& deadline) {
   if (Status status = check_deadline(deadline); !status) return abandon(std::move(status).error());
   std::optional<Abandoned> late;
   {
@@ -327,7 +327,7 @@ void OutsideSteps::look(const Deadline& deadline) {
   if (late) end_abandoned(*late);
 }
 
-void OutsideSteps::keep(RunMemory::Lease& lease, std::shared_ptr<const void> owner) {
+void AsyncSteps::keep(RunMemory::Lease& lease, std::shared_ptr<const void> owner) {
   decltype(Memory::arenas) answered;  // freed without the mutex
   const MutexLock lock(mutex_);
   if (abandoned_.empty()) {
@@ -340,7 +340,7 @@ void OutsideSteps::keep(RunMemory::Lease& lease, std::shared_ptr<const void> own
   memory_->lease->set_aside(memory_->arena_bytes);
 }
 
-void OutsideSteps::take_over(IdVector<BranchId, std::unique_ptr<DynamicArena>>& arenas) {
+void AsyncSteps::take_over(IdVector<BranchId, std::unique_ptr<DynamicArena>>& arenas) {
   const MutexLock lock(mutex_);
   if (abandoned_.empty()) return;
   for (const auto& arena : arenas)

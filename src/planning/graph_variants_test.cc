@@ -1,4 +1,4 @@
-#include "planning/graph_forms.h"
+#include "planning/graph_variants.h"
 
 #include <fmt/core.h>
 #include <gtest/gtest.h>
@@ -94,7 +94,7 @@ void expect_same_bits(const Tensor& a, const Tensor& b) {
   EXPECT_EQ(std::memcmp(a.view().bytes.data(), b.view().bytes.data(), a.view().bytes.size()), 0);
 }
 
-TEST(GraphForms, BothAgreeWithTheReferenceKernels) {
+TEST(GraphVariants, BothAgreeWithTheReferenceKernels) {
   std::mt19937 random(7);
   for (const AttentionSizes& s : {AttentionSizes{24, 3, 8, 8}, AttentionSizes{20, 6, 4, 3},
                                   AttentionSizes{33, 2, 17, 5}, AttentionSizes{8, 1, 8, 8}}) {
@@ -109,7 +109,7 @@ TEST(GraphForms, BothAgreeWithTheReferenceKernels) {
       const std::int64_t keys = 110 + queries % 2;
       SCOPED_TRACE(fmt::format("{} queries, model {}", queries, s.model));
       const Binding binding{{2, queries, keys}};
-      GraphForms& forms = *model.impl().forms;
+      GraphVariants& forms = *model.impl().forms;
       const bool is_factored = forms.of(binding, {}).value() != forms.plain();
       EXPECT_EQ(is_factored, queries > 0 && queries < 10);
       factored += is_factored ? 1 : 0;
@@ -126,7 +126,7 @@ TEST(GraphForms, BothAgreeWithTheReferenceKernels) {
   }
 }
 
-TEST(GraphForms, ThePlanIsOfTheFormThatRuns) {
+TEST(GraphVariants, ThePlanIsOfTheFormThatRuns) {
   std::mt19937 random(7);
   const AttentionSizes s{24, 3, 8, 8};
   auto session = Session::create(model_of(cross_attention(s, random)), {.threads = 2});
@@ -143,9 +143,9 @@ TEST(GraphForms, ThePlanIsOfTheFormThatRuns) {
   EXPECT_EQ(nodes(60), many);
 }
 
-TEST(GraphForms, AModelWithoutCrossAttentionHasOne) {
+TEST(GraphVariants, AModelWithoutCrossAttentionHasOne) {
   const Model model = model_of("symbols n\ninput x f32 [n, 8]\ny = Relu(x)\noutput y");
-  GraphForms& forms = *model.impl().forms;
+  GraphVariants& forms = *model.impl().forms;
   EXPECT_EQ(forms.of({{1}}, {}).value(), forms.plain());
   EXPECT_EQ(forms.canonical().value(), forms.plain()) << "no pass changes it";
 }
@@ -156,7 +156,7 @@ std::string operators(const std::vector<NodeEvent>& nodes) {
   return text;
 }
 
-TEST(GraphForms, TheReferenceKernelsRunTheCanonicalGraph) {
+TEST(GraphVariants, TheReferenceKernelsRunTheCanonicalGraph) {
   const Model model = model_of(R"(
       symbols n
       input x f32 [n, 8]

@@ -17,10 +17,10 @@
 namespace parallax {
 
 /// The live tensors of one run.
-class LiveTensors {
+class ArenaChecker {
  public:
   /// `arena`: the address of offset 0 of the program. Both must outlive this object.
-  LiveTensors(const Program& program, std::byte* arena, bool poison);
+  ArenaChecker(const Program& program, std::byte* arena, bool poison);
 
   /// Marks the outputs of `node` as live; call it before `node` runs. Errors: kInternal, which
   /// names two tensors that share bytes.

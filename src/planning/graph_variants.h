@@ -14,16 +14,16 @@
 #include "compile/graph_context.h"
 #include "kernels/registry.h"
 #include "lower/cpu/factor_attention.h"
-#include "planning/kept_graph.h"
+#include "planning/compact_graph.h"
 
 namespace parallax {
 
 /// The versions of one model's graph, made on first use.
-class GraphForms {
+class GraphVariants {
  public:
   /// `canonical`: nullopt if lowering changed nothing. `weights`: the packed weights; null: new.
-  explicit GraphForms(Graph lowered, std::optional<KeptGraph> canonical = {},
-                      std::shared_ptr<GraphContext::Weights> weights = nullptr);
+  explicit GraphVariants(Graph lowered, std::optional<CompactGraph> canonical = {},
+                         std::shared_ptr<GraphContext::Weights> weights = nullptr);
 
   /// The lowered graph; never null.
   const std::shared_ptr<GraphContext>& plain() const { return plain_; }
@@ -38,7 +38,7 @@ class GraphForms {
  private:
   const std::shared_ptr<GraphContext> plain_;
   const std::vector<CrossAttention> cross_attention_;
-  const std::optional<KeptGraph> kept_;
+  const std::optional<CompactGraph> kept_;
   Mutex mutex_{LockOrder::kRewriting};
   // Set at most once.
   std::shared_ptr<GraphContext> factored_ PX_GUARDED_BY(mutex_), canonical_ PX_GUARDED_BY(mutex_);

@@ -16,7 +16,7 @@ namespace {
 /// Longer constants are abbreviated unless all their elements are the same.
 constexpr std::int64_t kMaxPrinted = 32;
 
-std::string quoted(std::string_view text) {
+std::string quoted_text(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -43,7 +43,7 @@ std::string name_text(std::string_view name) {
   for (const std::string_view word : {"floor_div", "mod", "min", "max", "broadcast", "overflow"}) {
     bare = bare && name != word;
   }
-  return bare ? std::string(name) : quoted(name);
+  return bare ? std::string(name) : quoted_text(name);
 }
 
 template <class T>
@@ -98,7 +98,7 @@ std::string list(const Items& items, Text text_of) {
 std::string strings_text(const Constant& constant) {
   const auto strings = strings_of(constant);
   if (!strings || strings->size() > kMaxPrinted) return "...";
-  return list(*strings, quoted);
+  return list(*strings, quoted_text);
 }
 
 std::string elements_text(const Constant& constant) {
@@ -132,7 +132,7 @@ std::string activation_text(const Activation& activation) {
 struct AttributeText {
   std::string operator()(std::int64_t x) const { return std::to_string(x); }
   std::string operator()(float x) const { return float_text(x); }
-  std::string operator()(const std::string& x) const { return quoted(x); }
+  std::string operator()(const std::string& x) const { return quoted_text(x); }
   std::string operator()(const std::vector<std::int64_t>& x) const {
     return list(x, [](std::int64_t i) { return std::to_string(i); });
   }
@@ -140,7 +140,7 @@ struct AttributeText {
     return "floats " + list(x, float_text<float>);
   }
   std::string operator()(const std::vector<std::string>& x) const {
-    return "strings " + list(x, [](const std::string& s) { return quoted(s); });
+    return "strings " + list(x, [](const std::string& s) { return quoted_text(s); });
   }
   std::string operator()(const Constant& x) const {
     return fmt::format("tensor {} {} {}", info_of(x.dtype).text,

@@ -13,9 +13,9 @@ namespace parallax {
 /// their operands further outputs.
 Graph cpu_remainder(const Graph& graph, const Partition& partition);
 
-/// Returns the paths from results of the remainder through regions back into it, one for each region. A
-/// pass that joins nodes needs them: otherwise it could create a node that waits for its own
-/// results.
+/// Returns the paths from results of the remainder through regions back into it, one for each
+/// region. A pass that joins nodes needs them: otherwise it could create a node that waits for its
+/// own results.
 std::vector<Detour> detours_of(const Graph& graph, const Partition& partition);
 
 /// A graph of regions and of the CPU's nodes.

@@ -15,8 +15,9 @@
 #include "bind/evaluate.h"
 #include "delegates/cores/cores_profile.h"
 #include "delegates/cores/cores_queue.h"
-#include "delegates/cores/region_graph.h"
+#include "ir/region_reader.h"
 #include "lower/cpu/lower.h"
+#include "ops/infer.h"
 
 namespace parallax {
 namespace {
@@ -36,17 +37,16 @@ struct CoresDevice {
 
 /// The weights of a region are packed once for all its bindings.
 struct CoresRegion {
-  explicit CoresRegion(RegionOutline outline_in)
-      : outline(std::move(outline_in)), constants(places_of(outline)) {}
+  explicit CoresRegion(Graph graph_in) : graph(std::move(graph_in)), constants(places_of(graph)) {}
 
-  static ConstantPlaces places_of(const RegionOutline& outline) {
+  static ConstantPlaces places_of(const Graph& graph) {
     std::vector<std::span<const std::byte>> all;
-    for (const RegionOutline::Given& given : outline.values)
-      if (given.constant) all.push_back(given.constant->bytes);
+    for (const Value& value : graph.values)
+      if (value.constant) all.push_back(value.constant->bytes);
     return parallax::places_of(std::move(all));
   }
 
-  const RegionOutline outline;
+  const Graph graph;
   const ConstantPlaces constants;  ///< those that all bindings have
   const std::shared_ptr<GraphContext::Weights> weights = std::make_shared<GraphContext::Weights>();
 };
@@ -93,8 +93,8 @@ px_code describe_device(void* device, px_description* description, px_status*) {
 
 px_code compile_region(void*, const px_region* region, px_compiled* compiled, px_status* status) {
   return guarded(status, [&]() -> Status {
-    PX_ASSIGN(RegionOutline outline, outline_of(*region));
-    compiled->region = new CoresRegion{std::move(outline)};
+    PX_ASSIGN(Graph graph, read_region(region));
+    compiled->region = new CoresRegion{std::move(graph)};
     return {};
   });
 }
@@ -102,7 +102,16 @@ px_code compile_region(void*, const px_region* region, px_compiled* compiled, px
 /// Compiles the region as the CPU would run it: lowered, packed and with its layouts.
 Result<std::shared_ptr<const Program>> program_of(const CoresRegion& region, const px_sizes& sizes,
                                                   int threads) {
-  PX_ASSIGN(Graph graph, graph_of(region.outline, sizes));
+  PX_ASSIGN(Graph graph, with_sizes(region.graph, &sizes));
+  const IdVector<ValueId, Value> given = graph.values;
+  PX_RETURN_IF_ERROR(verify(graph, Stage::kCompile));
+  PX_RETURN_IF_ERROR(infer_graph(graph));
+  for (const ValueId id : given.ids())
+    if (graph.values[id].shape != given[id].shape)
+      return tl::unexpected(Error{Stage::kCompile,
+                                  ErrorCode::kInvalidInput,
+                                  {},
+                                  fmt::format("'{}' has another shape", given[id].name)});
   PX_RETURN_IF_ERROR(run_passes(lowering_passes(), graph, {evaluate_node, evaluate_into}));
   Binding binding;
   binding.symbols.resize(graph.symbols.size());

@@ -19,8 +19,8 @@
 #include "delegates/opencl/device_memory.h"
 #include "delegates/opencl/operators.h"
 #include "delegates/opencl/region.h"
-#include "delegates/opencl/region_graph.h"
 #include "delegates/opencl/tuner.h"
+#include "ir/region_reader.h"
 
 namespace parallax::opencl {
 namespace {
@@ -201,7 +201,7 @@ px_code describe(void* device, px_description* description, px_status*) {
 
 px_code compile(void* device, const px_region* region, px_compiled* compiled, px_status* status) {
   return answer(status, [&]() -> Status {
-    PX_ASSIGN(Graph graph, graph_of(region));
+    PX_ASSIGN(Graph graph, read_region(region));
     PX_ASSIGN(const px_region given, of_this_version(region));
     RegionOptions options;
     options.half = of(device).half || given.storage == PX_FLOAT16;
@@ -217,8 +217,11 @@ px_code compile(void* device, const px_region* region, px_compiled* compiled, px
 px_code bind(void*, void* region, const px_sizes* sizes, px_binding* binding, px_status* status) {
   return answer(status, [&]() -> Status {
     const auto& from = static_cast<RegionHandle*>(region)->region();
-    PX_ASSIGN(const std::vector<TensorDesc> values,
-              sizes_of(from->graph(), from->value_count(), sizes));
+    PX_ASSIGN(const std::vector<Constant> tensors,
+              read_sizes(from->graph(), from->value_count(), sizes));
+    std::vector<TensorDesc> values;
+    for (const Constant& tensor : tensors)
+      values.push_back({true, tensor.dtype, tensor.dims, tensor.bytes.data()});
     auto made = std::make_unique<BindingHandle>();
     PX_ASSIGN(made->binding, Region::bind(from, values));
     const std::int64_t bytes = made->binding->memory_bytes();

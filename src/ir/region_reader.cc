@@ -1,14 +1,14 @@
-#include "delegates/opencl/region_graph.h"
+#include "ir/region_reader.h"
 
 #include <fmt/core.h>
 
-#include <span>
 #include <string>
+#include <utility>
 
 #include "base/c_types.h"
 #include "base/status.h"
 
-namespace parallax::opencl {
+namespace parallax {
 namespace {
 
 tl::unexpected<Error> refuse_region(std::string message,
@@ -153,10 +153,11 @@ class GraphReader {
     } else if (floats) {
       to.set(name, std::vector<float>(given.floats, given.floats + count));
     } else if (given.kind == PX_ATTRIBUTE_TENSOR) {
-      PX_ASSIGN(Constant constant, constant_of(given.tensor));
-      to.set(name, std::move(constant));
+      PX_ASSIGN(const Constant constant, constant_of(given.tensor));
+      to.set(name, make_constant(constant.dtype, constant.dims, constant.bytes));
     } else {
-      return refuse_region(fmt::format("attribute '{}' of kind {}", name, given.kind));
+      return refuse_region(fmt::format("attribute '{}' of kind {}", name, given.kind),
+                           ErrorCode::kUnsupported);
     }
     return {};
   }
@@ -167,30 +168,49 @@ class GraphReader {
 
 }  // namespace
 
-Result<Graph> graph_of(const px_region* region) {
+Result<Graph> read_region(const px_region* region) {
   PX_ASSIGN(const px_region given, of_this_version(region));
   return GraphReader(given).read();
 }
 
-Result<std::vector<TensorDesc>> sizes_of(const Graph& graph, std::size_t count,
+Result<std::vector<Constant>> read_sizes(const Graph& graph, std::size_t count,
                                          const px_sizes* sizes) {
   PX_ASSIGN(const px_sizes given, of_this_version(sizes));
-  if (given.value_count != count) return refuse_region("sizes of another region");
-  std::vector<TensorDesc> descs;
+  if (given.value_count != count || count > graph.values.size() || given.values == nullptr)
+    return refuse_region("sizes of another region");
+  std::vector<Constant> tensors;
   for (std::size_t i = 0; i < count; ++i) {
     const Value& value = graph.values[ValueId{static_cast<std::int32_t>(i)}];
-    PX_ASSIGN(const Constant tensor, constant_of(given.values[i]));
+    PX_ASSIGN(Constant tensor, constant_of(given.values[i]));
     if (tensor.dtype != value.dtype ||
         static_cast<std::size_t>(tensor.dims.rank()) != value.shape.size())
       return refuse_region(fmt::format("'{}' has changed its type", value.name));
-    TensorDesc desc{true, tensor.dtype, tensor.dims, nullptr};
-    if (value.kind == ValueKind::kConstant) desc.data = value.constant->bytes.data();
-    if (value.kind == ValueKind::kSymbolic) desc.data = tensor.bytes.data();
-    if (value.kind == ValueKind::kSymbolic && tensor.bytes.empty() && desc.elements() > 0)
+    if (value.kind == ValueKind::kConstant) {
+      if (tensor.dims != value.constant->dims)
+        return refuse_region(fmt::format("'{}' has changed its size", value.name));
+      tensor.bytes = value.constant->bytes;
+    } else if (value.kind != ValueKind::kSymbolic) {
+      tensor.bytes = {};
+    } else if (tensor.bytes.empty() && bytes_of(tensor.dtype, tensor.dims).value_or(1) > 0) {
       return refuse_region(fmt::format("'{}' is not known", value.name));
-    descs.push_back(desc);
+    }
+    tensors.push_back(std::move(tensor));
   }
-  return descs;
+  return tensors;
 }
 
-}  // namespace parallax::opencl
+Result<Graph> with_sizes(const Graph& region, const px_sizes* sizes) {
+  PX_ASSIGN(const std::vector<Constant> tensors, read_sizes(region, region.values.size(), sizes));
+  Graph graph = region;
+  graph.symbols = {};
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
+    Value& value = graph.values[ValueId{static_cast<std::int32_t>(i)}];
+    value.shape = {tensors[i].dims.begin(), tensors[i].dims.end()};
+    if (value.kind != ValueKind::kSymbolic) continue;
+    value.kind = ValueKind::kConstant;
+    value.constant = make_constant(tensors[i].dtype, tensors[i].dims, tensors[i].bytes);
+  }
+  return graph;
+}
+
+}  // namespace parallax

@@ -11,7 +11,7 @@ namespace {
 
 std::atomic<std::uint64_t> number{0};
 std::atomic<std::int64_t> calls{0}, short_calls{0};
-std::atomic<bool> torn{false};
+std::atomic<bool> during_call{false};
 
 void before_fork() {
   for (int i = 0; i < 1000 && short_calls > 0; ++i)
@@ -21,7 +21,7 @@ void before_fork() {
 void in_child() {
   number.fetch_add(1);
   // The thread that forks is in no call itself: the library does not call user code that forks.
-  if (calls.exchange(0) + short_calls.exchange(0) > 0) torn = true;
+  if (calls.exchange(0) + short_calls.exchange(0) > 0) during_call = true;
 }
 
 // While the program starts: a fork before the first call must be counted too. The only failure is
@@ -38,9 +38,9 @@ Call::~Call() { calls.fetch_sub(1); }
 ShortCall::ShortCall() { short_calls.fetch_add(1); }
 ShortCall::~ShortCall() { short_calls.fetch_sub(1); }
 
-bool forked_during_call() { return torn.load(std::memory_order_relaxed); }
+bool forked_during_call() { return during_call.load(std::memory_order_relaxed); }
 
-Status check_not_torn() {
+Status check_fork() {
   if (!forked_during_call()) return {};
   return tl::unexpected(
       Error{Stage::kSession,

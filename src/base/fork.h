@@ -42,6 +42,6 @@ class ShortCall {
 /// so, objects from before that fork must not be used, not even destroyed.
 bool forked_during_call();
 /// Errors: kUnsupported (stage kSession) if forked_during_call().
-Status check_not_torn();
+Status check_fork();
 
 }  // namespace parallax

@@ -19,20 +19,20 @@ bool in_child(Check check) {
 TEST(Fork, ChildrenHaveOtherNumbers) {
   const std::uint64_t here = process_number();
   EXPECT_TRUE(in_child([&] {
-    return process_number() != here && !forked_during_call() && check_not_torn().has_value();
+    return process_number() != here && !forked_during_call() && check_fork().has_value();
   }));
   EXPECT_EQ(process_number(), here);
 }
 
-TEST(Fork, AForkDuringACallTearsTheChildAndItsChildren) {
+TEST(Fork, ChildrenOfAForkDuringACallAreRefused) {
   {
     const Call call;
     EXPECT_TRUE(in_child([] {
-      const auto torn = [] {
-        const Status status = check_not_torn();
+      const auto refused = [] {
+        const Status status = check_fork();
         return forked_during_call() && !status && status.error().code == ErrorCode::kUnsupported;
       };
-      return torn() && in_child(torn);
+      return refused() && in_child(refused);
     }));
     EXPECT_FALSE(forked_during_call());
   }

@@ -23,7 +23,7 @@ template <class Function>
 auto without_exceptions(Function function) -> decltype(function()) {
   const Call call;
   try {
-    PX_RETURN_IF_ERROR(check_not_torn());
+    PX_RETURN_IF_ERROR(check_fork());
     return function();
   } catch (...) {
     return tl::unexpected(caught(Stage::kSession));
@@ -33,7 +33,7 @@ auto without_exceptions(Function function) -> decltype(function()) {
 /// Returns figure(), or a default-constructed value after an unsafe fork: for statistics, which
 /// have no way to report errors. Exceptions propagate.
 template <class Function>
-auto unless_torn(Function figure) -> decltype(figure()) {
+auto unless_forked_during_call(Function figure) -> decltype(figure()) {
   const Call call;
   if (forked_during_call()) return {};
   return figure();

@@ -150,12 +150,12 @@ Result<BlockFile> read_block_file(const MappedFile& file) {
   if (!head) return damaged("it is too short");
   Header header = {};
   std::memcpy(&header, head->data(), sizeof header);
-  if (header.magic != kMagic) return damaged("it is no cache file");
-  if (header.file_bytes != bytes.size()) return damaged("it is torn");
+  if (header.magic != kMagic) return damaged("it is not a cache file");
+  if (header.file_bytes != bytes.size()) return damaged("it is incomplete");
   const auto version = reader.take(header.version_bytes, 1);
   const auto sources = version ? reader.take(header.sources, sizeof(SourceRow)) : std::nullopt;
   const auto blocks = sources ? reader.take(header.blocks, sizeof(BlockRow)) : std::nullopt;
-  if (!blocks) return damaged("its index is torn");
+  if (!blocks) return damaged("its index is incomplete");
   const std::size_t index_end = reader.at();
   if (index_checksum(bytes.first(index_end)) != header.checksum)
     return damaged("its index has changed");

@@ -66,7 +66,7 @@ void WeightCache::write() {
   for (const Block& block : file.blocks) saved_bytes_ += std::ssize(block.bytes);
   // Looked at after their hashes were taken: until then anybody may write.
   if (!files_are_unchanged()) {
-    add_problem("the model has changed since it was loaded, nothing is kept of it");
+    add_problem("the model has changed since it was loaded; it is not cached");
     return;
   }
   const auto written = write_block_file(path_, file);

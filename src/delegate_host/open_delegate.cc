@@ -162,7 +162,8 @@ Result<std::shared_ptr<const OpenDelegate>> open_delegate(const DelegateTable& t
   void* device = nullptr;
   Status done = call_delegate(
       [&](px_status* status) { return opened->functions().open(&options, &device, status); });
-  if (done && device == nullptr) done = refuse_table(ErrorCode::kInvalidInput, "it opened nothing");
+  if (done && device == nullptr)
+    done = refuse_table(ErrorCode::kInvalidInput, "it returned no device");
   if (done) {
     opened->device = device;
     done = describe(*opened);

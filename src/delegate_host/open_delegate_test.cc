@@ -50,9 +50,9 @@ struct WrongText {
 };
 const WrongText kWrongTexts[] = {
     {"macs_per_second = 1e15", "macs_per_second = -1", "'macs_per_second' must be a number"},
-    {"\"Relu\"", "\"Frobnicate\"", "'Frobnicate' is no operator"},
+    {"\"Relu\"", "\"Frobnicate\"", "'Frobnicate' is not an operator"},
     {"[delegate]", "[cpu]", "is missing"},
-    {"\"f32\"", "\"f33\"", "'f33' is no element type"},
+    {"\"f32\"", "\"f33\"", "'f33' is not an element type"},
     {"name = \"test\"\n[delegate]", "[delegate]", "'name' is missing"},
     {"launch_seconds = 1e-6", "launch_seconds = ", "its description"},
 };

@@ -21,7 +21,7 @@ std::vector<DType> read_dtypes(TableReader& reader, TomlReport& report) {
     if (const auto dtype = dtype_from_text(name)) {
       dtypes.push_back(*dtype);
     } else {
-      report.add(where, fmt::format("'{}' is no element type", name));
+      report.add(where, fmt::format("'{}' is not an element type", name));
     }
   }
   return dtypes;
@@ -58,7 +58,7 @@ std::vector<AttributeLimit> read_attributes(const toml::table& table, OpKind op,
 std::optional<OpKind> read_op(std::string_view name, const toml::source_region& where,
                               TomlReport& report) {
   const auto op = op_from_string(name);
-  if (!op) report.add(where, fmt::format("'{}' is no operator", name));
+  if (!op) report.add(where, fmt::format("'{}' is not an operator", name));
   return op;
 }
 
@@ -106,7 +106,7 @@ bool read_images(TableReader& reader, const toml::table& table, TomlReport& repo
   if (!reader.has("images")) return false;
   const std::string images = reader.text("images");
   if (!images.empty() && images != "channels_first" && images != "channels_last")
-    report.add(table.source(), fmt::format("'{}' is no order of images", images));
+    report.add(table.source(), fmt::format("'{}' is not an order of images", images));
   return images == "channels_last";
 }
 
@@ -221,7 +221,7 @@ std::vector<WorkSample> read_work(const toml::array* array, TomlReport& report) 
     if (const auto known = work_kind_from_string(kind)) {
       sample.kind = *known;
     } else {
-      report.add(node.source(), fmt::format("'{}' is no kind of work", kind));
+      report.add(node.source(), fmt::format("'{}' is not a kind of work", kind));
     }
     sample.predicted = reader.number("predicted", kTook);
     sample.cpu = reader.number("cpu", kTook);

@@ -85,7 +85,7 @@ TEST(Profile, ImagesHaveChannelsFirstOrLast) {
   EXPECT_FALSE(with("")->delegate->channels_last);
   EXPECT_FALSE(with("images = \"channels_first\"")->delegate->channels_last);
   EXPECT_TRUE(with("images = \"channels_last\"")->delegate->channels_last);
-  EXPECT_THAT(with("images = \"NHWC\"").error().message, HasSubstr("'NHWC' is no order"));
+  EXPECT_THAT(with("images = \"NHWC\"").error().message, HasSubstr("'NHWC' is not an order"));
   EXPECT_THAT(with("images = 7").error().message, HasSubstr("'images' must be a text"));
 }
 
@@ -181,8 +181,8 @@ TEST(Profile, ErrorsNameFileAndLine) {
       {changed("count = 2", "cuont = 2"), "p.toml:3: 'count' is missing"},
       {changed("max_rank = 4", "max_rank = 4\nmin_rank = 1"),
        "p.toml:17: key 'min_rank' is not known"},
-      {changed("\"i8\"", "\"f99\""), "p.toml:15: 'f99' is no element type"},
-      {changed("\"Relu\"", "\"Rleu\""), "p.toml:17: 'Rleu' is no operator"},
+      {changed("\"i8\"", "\"f99\""), "p.toml:15: 'f99' is not an element type"},
+      {changed("\"Relu\"", "\"Rleu\""), "p.toml:17: 'Rleu' is not an operator"},
       {changed("\"Relu\"", "\"Conv\""), "p.toml:17: 'Conv' stands here twice"},
       {changed("\"Relu\"", "7"), "p.toml:17: 'operators' must be a list of texts"},
       {changed("limits.Conv", "limits.Add"), "p.toml:19: limits of 'Add'"},
@@ -262,7 +262,7 @@ TEST(Calibration, IsReadOrRefused) {
     std::string_view text, message;
   };
   for (const Row& row : {Row{"[rates.Conv]\ncpu = 1", "c.toml:1: 'delegate' is missing"},
-                         Row{"[rates.Cnov]\ncpu = 1", "c.toml:1: 'Cnov' is no operator"},
+                         Row{"[rates.Cnov]\ncpu = 1", "c.toml:1: 'Cnov' is not an operator"},
                          Row{"rates.Conv = 1", "c.toml:1: a rate must be a table"},
                          Row{"x = 1", "c.toml:1: key 'x' is not known"}}) {
     const auto refused = parse_calibration(row.text, "c.toml");

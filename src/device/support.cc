@@ -21,7 +21,7 @@ bool says_shape(const Node& node, const Value& value, std::size_t i) {
 Support check_value(const Value& value, const std::optional<Dims>& dims,
                     const OperatorLimits& limits) {
   if (is_object(value))
-    return refuse(CpuReason::kDType, fmt::format("'{}' is no tensor of numbers", value.name));
+    return refuse(CpuReason::kDType, fmt::format("'{}' is not a tensor of numbers", value.name));
   if (!dims) {
     return refuse(CpuReason::kDynamicShape,
                   fmt::format("the size of '{}' depends on values", value.name));

@@ -65,9 +65,9 @@ TEST(Bodies, TheVerifierLooksInside) {
       {[](Node&, Graph& body) { body.symbols[SymbolId{0}].outer = SymbolId{7}; },
        "does not exist outside"},
       {[](Node&, Graph& body) { body.symbols[SymbolId{0}].outer = SymbolId{}; },
-       "stands for none outside"},
+       "stands for no symbol outside"},
       {[](Node&, Graph& body) { body.outputs.push_back(ValueId{99}); }, "does not exist"},
-      {[](Node& node, Graph&) { node.inputs[1] = ValueId{}; }, "captures nothing"},
+      {[](Node& node, Graph&) { node.inputs[1] = ValueId{}; }, "captures no value"},
   };
   for (const auto& c : cases) {
     Graph graph = *parse_graph(kNested);

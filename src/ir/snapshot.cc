@@ -316,7 +316,7 @@ Result<Graph> graph_of(std::span<const std::byte> snapshot, const NextConstant& 
   Graph graph = reader.graph(0);
   if (reader.done()) return graph;
   return tl::unexpected(
-      Error{Stage::kLoad, ErrorCode::kInvalidInput, {}, "these bytes are no graph"});
+      Error{Stage::kLoad, ErrorCode::kInvalidInput, {}, "these bytes are not a graph"});
 }
 
 }  // namespace parallax

@@ -93,7 +93,7 @@ class Verifier {
   Status check_outer(const Symbol& symbol) const {
     if (!symbol.outer.valid()) {
       if (around_ == nullptr || symbol.kind == SymbolKind::kData) return {};
-      return error("", "symbol '{}' of a body stands for none outside", symbol.name);
+      return error("", "symbol '{}' of a body stands for no symbol outside", symbol.name);
     }
     if (around_ == nullptr || !around_->symbols.contains(symbol.outer) ||
         around_->symbols[symbol.outer].kind != symbol.kind) {
@@ -115,7 +115,7 @@ class Verifier {
       if (body->inputs.size() < node.captures) return error(node.name, "captures more than it has");
       for (std::size_t i = 1; i <= node.captures; ++i) {
         const ValueId outside = node.inputs[node.inputs.size() - i];
-        if (!outside.valid()) return error(node.name, "captures nothing");
+        if (!outside.valid()) return error(node.name, "captures no value");
       }
     }
     return {};

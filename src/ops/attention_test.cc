@@ -47,14 +47,14 @@ TEST(AttentionTest, Refusals) {
       {attention("[8, 4]", "[4, 5]", "f32 [5]"), "mask does not broadcast"},
       {attention("[8, 4]", "[4, 5]", "f32 [1, 2, 6, 3, 4]"), "more axes"},
       {attention("[8, 4]", "[4, 5]", "bool [4]"), "may not be bool"},
-      {attention("[8, 4]", "[4, 5]", "f32 [4]", " {v_perm = [0, 2, 1]}"), "no permutation"},
+      {attention("[8, 4]", "[4, 5]", "f32 [4]", " {v_perm = [0, 2, 1]}"), "is not a permutation"},
       {attention("[8, 4]", "[4, 5]", "f32 [4]", " {k_perm = [0, 0]}"), "twice"},
       {attention("[8, 4]", "[4, 5]", "f32 [4]", " {k_perm = [1, 0]}"), "inner dimensions"},
       {attention("[8, 4]", "[4, 5]", "f32 [4]", " {group = 2}"), "no axis of heads"},
       {attention("[3, 8, 4]", "[3, 4, 5]", "f32 [4]", " {group = 3}"), "another number of heads"},
       {attention("[3, 8, 4]", "[3, 4, 5]", "f32 [4]", " {group = 0}"), "no axis of heads"},
       {attention("[8, 4]", "[4, 5]", "f32 [4]", " {group = -1}"), "no axis of heads"},
-      {attention("[8, 4]", "[4, 5]", "f32 [4]", " {y_perm = [1, 0]}"), "no permutation"},
+      {attention("[8, 4]", "[4, 5]", "f32 [4]", " {y_perm = [1, 0]}"), "is not a permutation"},
   });
 }
 

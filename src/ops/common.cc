@@ -255,7 +255,7 @@ Result<Shape> permuted_shape(const InferContext& context, std::string_view attri
   const auto stated = context.node.attributes.get_ints(attribute);
   if (stated.empty()) return shape;
   if (stated.size() != shape.size()) {
-    return fail(context, fmt::format("{} is no permutation of the axes", attribute));
+    return fail(context, fmt::format("{} is not a permutation of the axes", attribute));
   }
   PX_ASSIGN(const auto perm, normalize_axes(context, stated, static_cast<int>(shape.size())));
   Shape result;

@@ -286,7 +286,7 @@ InferResult infer_loop(const InferContext& context) {
   for (std::size_t i = 0; i < parts.scan_outputs; ++i) {
     const Value& slice = body.values[body.outputs[parts.first_output + parts.carried + i]];
     if (is_object(slice))
-      return fail(context, fmt::format("scan output {} is no tensor of numbers", i),
+      return fail(context, fmt::format("scan output {} is not a tensor of numbers", i),
                   ErrorCode::kUnsupported);
     InferOutput output{slice.dtype, {}, {}};
     for (const Expr& dim : slice.shape) {

@@ -136,7 +136,7 @@ class Seeder {
   Status seed_slice(const LoopParts& parts, std::size_t i) {
     const Value& value = outer(parts.carried + i);
     if (is_object(value))
-      return refuse(node_, fmt::format("scan input {} is no tensor of numbers", i),
+      return refuse(node_, fmt::format("scan input {} is not a tensor of numbers", i),
                     ErrorCode::kUnsupported);
     PX_ASSIGN(const ScanAxis axis,
               scan_input_axis(node_, i, parts.scan_inputs, static_cast<int>(value.shape.size())));
@@ -212,7 +212,7 @@ Status infer_loop_body(const Graph& graph, const Node& node, Graph& body, LoadQu
   }
   if (parts.first_output == 0) return {};
   const Value& condition = body.values[body.outputs[0]];
-  if (condition.dtype != DType::kBool) return refuse(node, "the body's condition is no bool");
+  if (condition.dtype != DType::kBool) return refuse(node, "the body's condition is not bool");
   return {};
 }
 

@@ -82,7 +82,7 @@ TEST(LoopTest, RefusesWhatDoesNotGoTogether) {
       {"y, s = Loop(n, _, _)", "output go, v, v", "input 2 is left out"},
       {"y, s = Loop(x, _, x)", "output go, v, v", "Loop: input 0"},
       {"y, s = Loop(n, n, x)", "output go, v, v", "Loop: input 1"},
-      {"y, s = Loop(n, _, x)", "output v, v, v", "the body's condition is no bool"},
+      {"y, s = Loop(n, _, x)", "output v, v, v", "the body's condition is not bool"},
       {"y, s = Loop(n, _, x)", "w = Shape(v)\noutput go, w, v", "comes back as int64"},
       {"y, s = Loop(n, _, x)", "w = Flatten(v)\nz = ReduceMax(v) {keepdims = 0}\noutput go, z, w",
        "carried with 2 dimensions and comes back with 0"},

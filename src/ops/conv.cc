@@ -24,7 +24,7 @@ Status check_channels(const InferContext& context, const Expr& channels) {
   }
   const auto filters = weight[0].constant();
   if (filters && *filters % group != 0) {
-    return fail(context, fmt::format("{} filters are no multiple of group {}", *filters, group));
+    return fail(context, fmt::format("{} filters are not a multiple of group {}", *filters, group));
   }
   return {};
 }

@@ -46,7 +46,7 @@ InferResult infer_group_normalization(const InferContext& context) {
   const std::int64_t groups = context.node.attributes.get_int("num_groups", 0);
   if (groups < 1) return fail(context, fmt::format("num_groups {} is not positive", groups));
   if (x.shape[1].constant().value_or(0) % groups != 0) {
-    return fail(context, fmt::format("the channels are no multiple of num_groups {}", groups));
+    return fail(context, fmt::format("the channels are not a multiple of num_groups {}", groups));
   }
   PX_RETURN_IF_ERROR(check_scale_and_bias(context, Expr(groups)));
   return one_output(x.dtype, x.shape);

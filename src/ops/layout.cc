@@ -50,7 +50,7 @@ InferResult infer_transpose(const InferContext& context) {
   } else {
     if (stated.size() != x.shape.size() ||
         std::any_of(stated.begin(), stated.end(), [](std::int64_t axis) { return axis < 0; })) {
-      return fail(context, "perm is no permutation of the axes");
+      return fail(context, "perm is not a permutation of the axes");
     }
     PX_ASSIGN(perm, normalize_axes(context, stated, rank));
   }

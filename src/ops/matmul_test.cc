@@ -42,7 +42,7 @@ TEST(MatMulTest, Refusals) {
       {"input x f32 [2, 3]\ninput y f32 [3, 5]\nz = MatMul(x, y) {b_perm = [1, 0]}\noutput z",
        "inner dimensions"},
       {"input x f32 [2, 3]\ninput y f32 [3, 5]\nz = MatMul(x, y) {b_perm = [0]}\noutput z",
-       "no permutation"},
+       "is not a permutation"},
       {"input x f32 [2, 3, 4]\ninput y f32 [4, 5]\nz = Gemm(x, y)\noutput z", "rank 2"},
       {"input x f32 [2, 3]\ninput y f32 [3, 5]\ninput c f32 [2, 2]\nz = Gemm(x, y, c)\noutput z",
        "input 2 does not broadcast"},

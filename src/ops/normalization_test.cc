@@ -47,7 +47,7 @@ TEST(NormalizationTest, Refusals) {
        "one element per channel"},
       {"input x f32 [b, 4, h]\nconst p f32 [4] = fill 1\n"
        "y = GroupNormalization(x, p, p) {num_groups = 3}\noutput y",
-       "no multiple of num_groups 3"},
+       "not a multiple of num_groups 3"},
       {"input x f32 [b, 4, h]\nconst p f32 [4] = fill 1\ny = GroupNormalization(x, p, p)\noutput y",
        "num_groups 0 is not positive"},
       {"input x i64 [3]\ny = Softmax(x)\noutput y", "may not be int64"},

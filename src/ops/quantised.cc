@@ -59,7 +59,7 @@ Result<std::optional<DType>> stated_type(const InferContext& context, std::strin
   if (code == 0) return std::optional<DType>();
   const auto dtype = dtype_from_onnx(code);
   if (!dtype || !contains(types, *dtype))
-    return fail(context, fmt::format("{} {} is no type that it may have", name, code));
+    return fail(context, fmt::format("{} {} is not a type that it may have", name, code));
   return dtype;
 }
 

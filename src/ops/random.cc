@@ -41,7 +41,7 @@ InferResult infer_multinomial(const InferContext& context) {
   const std::int64_t samples = context.node.attributes.get_int("sample_size", 1);
   if (samples < 1) return fail(context, fmt::format("sample_size {} is not possible", samples));
   const Shape& shape = context.inputs[0].shape;
-  if (shape[1] == Expr(0)) return fail(context, "there is nothing to choose from");
+  if (shape[1] == Expr(0)) return fail(context, "there is no class to choose from");
   return one_output(dtype, {shape[0], Expr(samples)});
 }
 

@@ -30,7 +30,7 @@ TEST(RandomTest, Refusals) {
       {"input x f32 [b]\ny = Multinomial(x)\noutput y", "rank 2"},
       {"input x f32 [b, 4]\ny = Multinomial(x) {sample_size = 0}\noutput y", "sample_size 0"},
       {"input x f32 [b, 4]\ny = Multinomial(x) {dtype = 1}\noutput y", "may not be float32"},
-      {"input x f32 [b, 0]\ny = Multinomial(x)\noutput y", "nothing to choose"},
+      {"input x f32 [b, 0]\ny = Multinomial(x)\noutput y", "there is no class to choose"},
       {"input x f32 [b]\ninput r f32 [2]\ny = Dropout(x, r)\noutput y", "one number"},
   });
 }

@@ -69,7 +69,7 @@ Status check_groups(const InferContext& context, const Expr& channels) {
     return fail(context, fmt::format("groups {} and {} do not match the channels", group, offsets));
   }
   if (weight[0].constant().value_or(0) % group != 0) {
-    return fail(context, fmt::format("the filters are no multiple of group {}", group));
+    return fail(context, fmt::format("the filters are not a multiple of group {}", group));
   }
   PX_RETURN_IF_ERROR(expect_rank(context, 3, 1));
   if (context.has(3) && !unify(context.inputs[3].shape[0], weight[0])) {

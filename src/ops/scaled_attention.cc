@@ -112,7 +112,7 @@ Result<AttentionShapes> attention_shapes(const InferContext& context, const Atte
   const auto q_heads = s.q[1].constant(), kv_heads = s.k[1].constant();
   if (kv_heads && ((*kv_heads == 0 && q_heads.value_or(0) != 0) ||
                    (*kv_heads > 0 && q_heads.value_or(0) % *kv_heads != 0)))
-    return fail(context, "heads of queries are no multiple of those of keys");
+    return fail(context, "heads of queries are not a multiple of those of keys");
   if (!context.has(AttIn::kPastKey)) return s;
   const Shape& past_key = context.inputs[AttIn::kPastKey].shape;
   const Shape& past_value = context.inputs[AttIn::kPastValue].shape;

@@ -19,7 +19,7 @@ TEST(ScaledAttentionTest, Shapes) {
       {"input q f32 [b, s, 24]\ninput k f32 [b, w, 16]\ninput v f32 [b, w, 10]\n"
        "input n i64 [b]\ny = Attention(q, k, v, _, _, _, n) {q_num_heads = 3, kv_num_heads = 2}\n"
        "output y",
-       "error: Attention: heads of queries are no multiple of those of keys (inputs: float32 "
+       "error: Attention: heads of queries are not a multiple of those of keys (inputs: float32 "
        "bxsx24, float32 bxwx16, float32 bxwx10, _, _, _, int64 b)"},
       {"input q f32 [b, s, 32]\ninput k f32 [b, w, 16]\ninput v f32 [b, w, 10]\n"
        "input n i64 [b]\ny = Attention(q, k, v, _, _, _, n) {q_num_heads = 4, kv_num_heads = 2}\n"

@@ -164,7 +164,7 @@ InferResult infer_mel(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_at_least(context, length, 0, "the length"));
   const auto dtype = dtype_from_onnx(context.node.attributes.get_int("output_datatype", 1));
   if (!dtype || !contains(kNumericTypes, *dtype)) {
-    return fail(context, "output_datatype is no type of numbers");
+    return fail(context, "output_datatype is not a type of numbers");
   }
   Shape shape = {length ? floor_div(*length, Expr(2)) + Expr(1) : context.fresh_symbol("bins"),
                  bands ? *bands : context.fresh_symbol("bands")};

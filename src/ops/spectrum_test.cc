@@ -67,7 +67,7 @@ TEST(SpectrumTest, MelWeightMatrix) {
   check_refusals({{mel("-1", "16"), "bands"},
                   {mel("8", "-2"), "length"},
                   {mel("4611686018427387904", "16"), "large"},
-                  {mel("8", "16", " {output_datatype = 8}"), "no type of numbers"}});
+                  {mel("8", "16", " {output_datatype = 8}"), "not a type of numbers"}});
 }
 
 }  // namespace

@@ -50,7 +50,7 @@ TEST(ConvTest, Refusals) {
       {conv("[b, 3, 8, 8]", "[16, 4, 3, 3]"), "do not match the channels"},
       {conv("[b, 3, 8, 8]", "[16, 3, 3]"), "input 1 must have rank 4"},
       {conv("[3, 8]", "[3, 8]"), "rank 3 or more"},
-      {conv("[b, 4, 8, 8]", "[6, 1, 3, 3]", "{group = 4}"), "no multiple of group"},
+      {conv("[b, 4, 8, 8]", "[6, 1, 3, 3]", "{group = 4}"), "not a multiple of group"},
       {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{group = 0}"), "group 0"},
       {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{group = -1}"), "group -1"},
       {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{group = 9223372036854775807}"), "channels"},

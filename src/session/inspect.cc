@@ -29,7 +29,7 @@ std::vector<std::string> kernels_of(OpKind op) {
 Result<FileReport> inspect_file(const std::filesystem::path& path) {
   const Call call;
   try {
-    PX_RETURN_IF_ERROR(check_not_torn());
+    PX_RETURN_IF_ERROR(check_fork());
     PX_ASSIGN(const auto file, MappedFile::open(path));
     auto report = describe_onnx(file->bytes());
     if (!report) return tl::unexpected(naming(path, std::move(report).error()));

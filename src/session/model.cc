@@ -152,7 +152,7 @@ Result<std::shared_ptr<Model::Impl>> load_from(Source source, const LoadOptions&
                                                const Runtime* runtime) {
   const Call call;
   try {
-    PX_RETURN_IF_ERROR(check_not_torn());
+    PX_RETURN_IF_ERROR(check_fork());
     if (options.max_nesting < 0 || options.max_nesting > kMaxNesting) {
       return tl::unexpected(Error{Stage::kLoad,
                                   ErrorCode::kInvalidInput,

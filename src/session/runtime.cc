@@ -41,7 +41,7 @@ std::shared_ptr<Runtime::Impl> shared_impl() {
 Result<Runtime> Runtime::create(const RuntimeOptions& options) {
   const Call call;
   try {
-    PX_RETURN_IF_ERROR(check_not_torn());
+    PX_RETURN_IF_ERROR(check_fork());
     if (options.threads < 0 || options.threads > kMaxThreads) {
       return tl::unexpected(Error{
           Stage::kSession,
@@ -58,7 +58,7 @@ Result<Runtime> Runtime::create(const RuntimeOptions& options) {
 Result<Runtime> Runtime::shared() {
   const Call call;
   try {
-    PX_RETURN_IF_ERROR(check_not_torn());
+    PX_RETURN_IF_ERROR(check_fork());
     return Runtime(shared_impl());
   } catch (...) {
     return tl::unexpected(caught(Stage::kSession));

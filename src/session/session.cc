@@ -200,7 +200,7 @@ Result<std::vector<Dims>> Session::input_dims(std::span<const DimValue> dims) co
 }
 
 std::vector<DelegateReport> Session::delegates() const {
-  return unless_torn([&]() -> std::vector<DelegateReport> {
+  return unless_forked_during_call([&]() -> std::vector<DelegateReport> {
     std::vector<DelegateReport> reports;
     for (const SessionDelegate& each : impl_->delegates) {
       DelegateReport& report = reports.emplace_back();
@@ -220,7 +220,7 @@ std::vector<DelegateReport> Session::delegates() const {
   });
 }
 void Session::retry_delegates() {
-  unless_torn([&] {
+  unless_forked_during_call([&] {
     for (const SessionDelegate& each : impl_->delegates) each.use.store->forget_failures();
     if (impl_->refusals.forget()) impl_->plans.forget_all();
     return 0;
@@ -238,13 +238,13 @@ void Session::trim() {
 
 int Session::threads() const { return impl_->width; }
 std::int64_t Session::peak_arena_bytes() const {
-  return unless_torn([&] { return impl_->account->memory.peak_bytes(); });
+  return unless_forked_during_call([&] { return impl_->account->memory.peak_bytes(); });
 }
 std::int64_t Session::plan_cache_bytes() const {
-  return unless_torn([&] { return impl_->plans.bytes(); });
+  return unless_forked_during_call([&] { return impl_->plans.bytes(); });
 }
 PlanTimes Session::plan_times() const {
-  return unless_torn([&] { return impl_->plans.times(); });
+  return unless_forked_during_call([&] { return impl_->plans.times(); });
 }
 
 }  // namespace parallax

@@ -220,7 +220,7 @@ Result<Tensor> State::get(std::string_view input) const {
 }
 
 void State::reset() {
-  unless_torn([&] {
+  unless_forked_during_call([&] {
     if (!impl_->turn.lock_within({})) return 0;
     const MutexLock turn(impl_->turn, std::adopt_lock);
     const MutexLock lock(impl_->mutex);

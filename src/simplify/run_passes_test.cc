@@ -60,7 +60,7 @@ TEST(RunPasses, RefusesWhatAPassWroteWrongly) {
     std::string message;
   };
   for (const Row& row :
-       {Row{{"bad", turn_too_many_axes}, "pass bad: Transpose: perm is no permutation"},
+       {Row{{"bad", turn_too_many_axes}, "pass bad: Transpose: perm is not a permutation"},
         Row{{"bad", read_nothing}, "pass bad: Relu: "},
         Row{{"bad", turn_without_a_word},
             "pass bad: Transpose: 'y' is float32 2x3 in the graph"}}) {

@@ -15,7 +15,7 @@ def model(request):
     folder = ROOT / os.environ.get("MODELS", "")
     if folder == ROOT:
         return request.getfixturevalue("zoo")[request.param]
-    assert folder.is_dir(), f"$MODELS is no folder: {folder}"
+    assert folder.is_dir(), f"$MODELS is not a folder: {folder}"
     path = folder / f"{request.param}.onnx"
     if not path.exists():
         pytest.skip(f"$MODELS has no {path.name}")

@@ -122,8 +122,8 @@ def test_an_empty_value_is_wrong_usage(refused, command, option):
 
 
 @pytest.mark.parametrize("option, value, limits", [
-    ("--seed", -1, "no whole number from 0 to 18446744073709551615"), ("--seed", "abc", "no whole number from 0 to 18446744073709551615"), ("--time-limit", "nan", "no number from 0 to 100000000"),
-    ("--time-limit", -1, "no number from 0 to 100000000"), ("--threads", 0, "no whole number from 1 to 1024"), ("--threads", 10**30, "no whole number from 1 to 1024"), ("--top", "1.5", "no whole number from 1 to 1000000"),
+    ("--seed", -1, "not a whole number from 0 to 18446744073709551615"), ("--seed", "abc", "not a whole number from 0 to 18446744073709551615"), ("--time-limit", "nan", "not a number from 0 to 100000000"),
+    ("--time-limit", -1, "not a number from 0 to 100000000"), ("--threads", 0, "not a whole number from 1 to 1024"), ("--threads", 10**30, "not a whole number from 1 to 1024"), ("--top", "1.5", "not a whole number from 1 to 1000000"),
 ])
 def test_numbers_say_their_limits(refused, option, value, limits):
     assert refused(2, "run", DIGITS, "--dim", "batch=1", option, value) == f"parallax: {option}: '{value}' is {limits} (parallax run --help lists options)"

@@ -179,9 +179,9 @@ KEEP, NEG = helper.make_node("Identity", ["go"], ["on"]), helper.make_node("Neg"
 @pytest.mark.parametrize("nodes, words", [
     (hostile([KEEP, NEG], COUNTERS + [V], [ON]), "outputs"),
     (hostile([KEEP, NEG], COUNTERS + [V], []), "outputs"),
-    (hostile([KEEP, NEG], COUNTERS, [ON, W]), "nothing defines"),
+    (hostile([KEEP, NEG], COUNTERS, [ON, W]), "no node, input or initializer defines"),
     (hostile([KEEP, NEG], COUNTERS + [V, info("u", F, [2])], [ON, W]), "inputs"),
-    (hostile([KEEP], COUNTERS + [V], [ON, W]), "made by nothing"),
+    (hostile([KEEP], COUNTERS + [V], [ON, W]), "no node, input or initializer defines"),
     (hostile([KEEP, helper.make_node("Neg", ["y"], ["w"])], COUNTERS + [V], [ON, W]), "own output"),
     (hostile([KEEP, helper.make_node("Neg", ["w"], ["w"])], COUNTERS + [V], [ON, W]), "own output"),
     (hostile([helper.make_node("Identity", ["v"], ["on"]), NEG], COUNTERS + [V], [info("on", F), W]), "condition"),

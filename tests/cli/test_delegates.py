@@ -101,7 +101,7 @@ def test_several_get_what_those_before_them_left(parallax, refused, tmp_path):
     assert sum(d["held_bytes"] for d in bench["delegates"]) > 0
     assert parallax("run", DIGITS, *BATCH, *both, "--require-full-delegation").returncode == 0
     assert "named twice" in refused(1, "run", DIGITS, *BATCH, "--delegate", "cores", "--delegate", "cores")
-    assert "no number of bytes" in refused(2, "run", DIGITS, *BATCH, "--delegate", "cores", "--delegate-memory", "auto")
+    assert "not a number of bytes" in refused(2, "run", DIGITS, *BATCH, "--delegate", "cores", "--delegate-memory", "auto")
 
 
 def test_full_delegation(parallax, refused):

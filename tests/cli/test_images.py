@@ -151,7 +151,7 @@ BAD_TABLE = image.JPEG[:2] + b"\xff\xc4" + struct.pack(">HB", 2 + 17 + 4080, 0) 
 
 
 @pytest.mark.parametrize("data, why", [
-    (b"", "no JPEG, PNG or BMP"), (b"GIF89a" + b"\0" * 50, "no JPEG, PNG or BMP"), (b"P5 2 2 255\nabcd", "no JPEG, PNG or BMP"), (b"BM", "decode"),
+    (b"", "not a JPEG, PNG or BMP"), (b"GIF89a" + b"\0" * 50, "not a JPEG, PNG or BMP"), (b"P5 2 2 255\nabcd", "not a JPEG, PNG or BMP"), (b"BM", "decode"),
     (GOOD[:60], "decode"), (image.JPEG[:100], "decode"), (TOO_LARGE, "pixels"), (TOO_WIDE, "pixels"), (BOMB, "decode"), (BAD_TABLE, "damaged|decode")])
 def test_wrong_files(refused, tmp_path, data, why):
     (tmp_path / "image").write_bytes(data)

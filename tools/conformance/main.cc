@@ -107,7 +107,7 @@ int run(int count, char** texts) {
       ->check(CLI::Range(0, 1'000'000));
   if (const auto ended = cli::parse_command_line(app, count, texts, fail)) return *ended;
   if (!arguments.only.empty() && !op_from_string(arguments.only))
-    return fail(2, fmt::format("--operator: '{}' is no operator", arguments.only));
+    return fail(2, fmt::format("--operator: '{}' is not an operator", arguments.only));
   const auto passed = check(arguments);
   if (!passed) return fail(1, passed.error().to_string());
   return *passed ? 0 : 1;

@@ -87,7 +87,7 @@ void add_device(CLI::App& command, Options& options) {
             const MemoryBudget most = parse_budget(text);
             if (most.kind != MemoryBudget::Kind::kBytes)
               throw UsageError(
-                  fmt::format("--delegate-memory {}: that is no number of bytes", text));
+                  fmt::format("--delegate-memory {}: that is not a number of bytes", text));
             options.session.delegate_memory_bytes = most.bytes;
           },
           "Most bytes of its own memory that each delegate may use (all that it has): 1GiB")

@@ -32,7 +32,7 @@ Result<std::vector<fs::path>> expected_files(const fs::path& folder, const Model
   if (!fs::is_directory(folder, error)) {
     return tl::unexpected(
         fault(ErrorCode::kIo, fmt::format("--expected {}: {}", folder.string(),
-                                          error ? error.message() : "is no folder")));
+                                          error ? error.message() : "is not a folder")));
   }
   if (!fs::exists(list, error)) {
     for (std::size_t i = 0; i < model.outputs().size(); ++i)

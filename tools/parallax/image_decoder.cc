@@ -141,7 +141,7 @@ Result<Image> decode_image(const std::filesystem::path& path, int channels) {
   };
   auto file = read_file(path);
   if (!file) return tl::unexpected(file.error());
-  if (!is_known(*file)) return refuse(ErrorCode::kInvalidInput, "is no JPEG, PNG or BMP file");
+  if (!is_known(*file)) return refuse(ErrorCode::kInvalidInput, "is not a JPEG, PNG or BMP file");
   const std::size_t most = std::size_t{kMaxImagePixels} * static_cast<std::size_t>(channels);
   const Mapping heap(kHeapBytes, MAP_PRIVATE), shared(kAnswerBytes + most, MAP_SHARED);
   if (!heap.ok() || !shared.ok()) return refuse(ErrorCode::kOutOfMemory, "no memory to decode it");

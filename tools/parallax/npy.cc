@@ -181,7 +181,7 @@ Result<Tensor> read_cast(const File& file, const fs::path& path, const Header& h
   const auto given = npy_dtype(header.type);
   if (!given)
     return tl::unexpected(invalid(
-        path, fmt::format("holds {}, which are no numbers to convert", npy_name(header.type))));
+        path, fmt::format("holds {}, which are not numbers to convert", npy_name(header.type))));
   if (auto status = check_size(header, *given, path); !status)
     return tl::unexpected(status.error());
   auto tensor = Tensor::allocate(wanted, header.dims);
@@ -191,8 +191,8 @@ Result<Tensor> read_cast(const File& file, const fs::path& path, const Header& h
     return tl::unexpected(invalid(path, "cannot be read to its end"));
   const auto wrong = npy_convert(*given, bytes, tensor->mutable_view());
   if (!wrong) return tensor;
-  return tl::unexpected(invalid(path, fmt::format("element {} is {}, which is no {}", wrong->index,
-                                                  wrong->value, to_string(wanted))));
+  return tl::unexpected(invalid(path, fmt::format("element {} is {}, which is not a valid {}",
+                                                  wrong->index, wrong->value, to_string(wanted))));
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ CLI::Validator within(T low, T high) {
             const bool wraps = std::is_unsigned_v<T> && text.starts_with('-');
             if (!wraps && CLI::detail::lexical_cast(text, value) && value >= low && value <= high)
               return {};
-            return fmt::format("'{}' is no {}number from {} to {}", text,
+            return fmt::format("'{}' is not a {}number from {} to {}", text,
                                std::is_integral_v<T> ? "whole " : "", low, high);
           },
           fmt::format("{} to {}", low, high)};

@@ -124,7 +124,7 @@ GivenShape parse_shape(const std::string& text) {
   if (equals != std::string::npos && equals > 0) {
     for (const std::string_view part : split(std::string_view(text).substr(equals + 1), 'x')) {
       const auto number = parse_int(part);
-      if (!number) refuse("--shape {}: '{}' is no size", text, part);
+      if (!number) refuse("--shape {}: '{}' is not a size", text, part);
       shape.dims.push_back(*number);
     }
     return shape;

@@ -148,7 +148,7 @@ Result<Tensor> parse_pb_tensor(std::string_view message, const fs::path& file) {
   try {
     return tensor_of(read_message(message), file);
   } catch (const protozero::exception&) {
-    return tl::unexpected(pb_invalid(file, "is no ONNX tensor"));
+    return tl::unexpected(pb_invalid(file, "is not an ONNX tensor"));
   }
 }
 

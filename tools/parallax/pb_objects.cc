@@ -131,7 +131,8 @@ Result<std::vector<Object>> read_elements(std::string_view message, const TypeLe
       continue;
     }
     if (reader.tag() != wanted)
-      return tl::unexpected(pb_refused(file, fmt::format("is no {}", type_text(inside.info))));
+      return tl::unexpected(
+          pb_refused(file, fmt::format("is not of type {}", type_text(inside.info))));
     const auto view = reader.get_view();
     auto element = read_object({view.data(), view.size()}, inside, file);
     if (!element) return tl::unexpected(element.error());
@@ -266,7 +267,7 @@ Result<Object> parse_pb_object(std::string_view message, const TensorInfo& info,
   try {
     return read_object(message, {info.containers, info}, file);
   } catch (const protozero::exception&) {
-    return tl::unexpected(pb_refused(file, fmt::format("is no {}", type_text(info))));
+    return tl::unexpected(pb_refused(file, fmt::format("is not of type {}", type_text(info))));
   }
 }
 

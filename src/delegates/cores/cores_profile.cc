@@ -94,7 +94,7 @@ Result<CoresOptions> parse_cores_options(const std::string& text) {
     const auto [last, error] = std::from_chars(item.data(), item.data() + item.size(), threads);
     if (error != std::errc{} || last != item.data() + item.size()) {
       if (!options.profile.empty() || item.empty())
-        return refuse_text(fmt::format("'{}' is no number of threads and one profile", text));
+        return refuse_text(fmt::format("'{}' is not a number of threads and a profile", text));
       options.profile = item;
     } else if (threads < 1 || threads > kMaxThreads) {
       return refuse_text(fmt::format("{} threads, there may be 1 to {}", threads, kMaxThreads));

@@ -45,7 +45,7 @@ Result<std::vector<std::int64_t>> known_integers(const Operand& operand) {
   if (count > 0 && desc.data == nullptr)
     return not_covered("a parameter is known to the device only");
   if (desc.dtype != DType::kI64 && desc.dtype != DType::kI32)
-    return not_covered("a parameter is no integer");
+    return not_covered("a parameter is not an integer");
   std::vector<std::int64_t> elements;
   for (std::int64_t i = 0; i < count; ++i) elements.push_back(load_index(desc.data, desc.dtype, i));
   return elements;

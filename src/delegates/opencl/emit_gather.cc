@@ -10,7 +10,7 @@ namespace {
 
 Result<KernelId> gather_kernel(std::int64_t element_bytes, DType index) {
   const bool wide = index == DType::kI64;
-  if (!wide && index != DType::kI32) return not_covered("indices are no integers");
+  if (!wide && index != DType::kI32) return not_covered("indices are not integers");
   if (element_bytes == 1) return wide ? KernelId::gather_8_i64 : KernelId::gather_8_i32;
   if (element_bytes == 2) return wide ? KernelId::gather_16_i64 : KernelId::gather_16_i32;
   if (element_bytes == 4) return wide ? KernelId::gather_32_i64 : KernelId::gather_32_i32;

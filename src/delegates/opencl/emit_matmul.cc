@@ -77,7 +77,7 @@ void emit_product(Emission& e, ProductArgument p, const ResultArgument& r, Tenso
 Status emit_matmul(Emission& e) {
   if (e.out().elements() == 0) return {};
   const Dims &a = e.in(0), &b = e.in(1);
-  if (a.rank() == 0 || b.rank() == 0) return bad_step("a scalar is no matrix");
+  if (a.rank() == 0 || b.rank() == 0) return bad_step("a scalar is not a matrix");
   ProductArgument p;
   p.k = int_of(a[a.rank() - 1]);
   p.m = int_of(a.rank() > 1 ? a[a.rank() - 2] : 1);

@@ -109,7 +109,7 @@ Result<std::vector<std::int32_t>> padded_axis(const std::string& mode, std::int6
   if ((total ? checked_add(dim, *total) : std::nullopt) != out)
     return bad_step("pads do not give the result's shape");
   const std::int64_t left = std::max<std::int64_t>(dim + cut_begin + cut_end, 0);
-  if (left == 0 && out > 0 && mode != "constant") return bad_step("nothing to pad with");
+  if (left == 0 && out > 0 && mode != "constant") return bad_step("no element to pad with");
   std::vector<std::int32_t> entries;
   for (std::int64_t i = 0; i < out; ++i) {
     const std::int64_t from = shown(mode, i - std::max<std::int64_t>(begin, 0), left);

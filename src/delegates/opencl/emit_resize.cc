@@ -37,7 +37,7 @@ Result<ResizeTables> resize_tables(const ResizeShape& shape, const std::byte* sc
 
 Status emit_resize(Emission& e) {
   if (e.out().elements() == 0) return {};
-  if (e.in(0).elements() == 0) return bad_step("nothing to resize");
+  if (e.in(0).elements() == 0) return bad_step("no element to resize");
   if (e.in(0).rank() == 0) return emit_view(e);
   const ResizeShape shape = resize_shape(e.node.attributes, e.in(0), e.out());
   if (!shape.is_plain()) return not_covered("only plain nearest and linear are covered");

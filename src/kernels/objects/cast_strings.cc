@@ -97,7 +97,7 @@ Result<Object> to_numbers(const ObjectCall& call, const Object& input, DType to)
       if (!element) {
         return tl::unexpected(
             object_error(call, ErrorCode::kInvalidInput,
-                         fmt::format("'{}' is no {}", text.substr(0, 40), to_string(to))));
+                         fmt::format("'{}' is not a valid {}", text.substr(0, 40), to_string(to))));
       }
       *at++ = *element;
     }

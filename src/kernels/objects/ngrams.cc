@@ -95,7 +95,7 @@ Result<NGramRange> range_of(const ObjectCall& call) {
   if (range.shortest >= 1 && range.longest >= range.shortest && range.skips >= 0 &&
       range.skips < std::numeric_limits<std::int32_t>::max())
     return range;
-  return bad_pool(call, "lengths or skips of n-grams that are none");
+  return bad_pool(call, "invalid lengths or skips of n-grams");
 }
 
 /// The pool has all 1-grams, all 2-grams, ...: `ngram_counts` says where each kind begins.
@@ -104,7 +104,7 @@ Result<NGrams> read_pool(const ObjectCall& call, std::span<const std::int64_t> p
   const auto begins = call.node.attributes.get_ints("ngram_counts");
   const std::int64_t size = std::ssize(pool);
   if (begins.empty() || std::ssize(begins) < range.shortest)
-    return bad_pool(call, "ngram_counts lacks lengths that are asked for");
+    return bad_pool(call, "ngram_counts lacks requested lengths");
   NGrams grams;
   std::int64_t number = 0;
   for (std::size_t i = 0; i < begins.size(); ++i) {

@@ -239,11 +239,11 @@ TEST(ObjectKernels, Casts) {
   for (const char* text : {"", "x", "1 2", "1e400000x", "0x10"})
     EXPECT_THAT(
         run_text("input x string [1]\ny = Cast(x) {to = 1}\noutput y", {texts({1}, {text})}),
-        HasSubstr("is no float32"));
+        HasSubstr("is not a valid float32"));
   for (const char* text : {"9223372036854775808", "1e300", "nan"})
     EXPECT_THAT(
         run_text("input x string [1]\ny = Cast(x) {to = 7}\noutput y", {texts({1}, {text})}),
-        HasSubstr("is no int64"));
+        HasSubstr("is not a valid int64"));
 }
 
 TEST(ObjectKernels, Strings) {

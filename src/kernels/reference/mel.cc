@@ -46,7 +46,7 @@ Result<MelScale> mel_scale(const MelShape& s, const KernelArgs& args) {
   scale.length = static_cast<double>(length);
   scale.rate = static_cast<double>(rate);
   if (!std::isfinite(scale.low) || !std::isfinite(scale.step) || low < 0 || high < low)
-    return run_error(ErrorCode::kInvalidInput, "the edges are no range of frequencies");
+    return run_error(ErrorCode::kInvalidInput, "the edges are not a range of frequencies");
   return scale;
 }
 

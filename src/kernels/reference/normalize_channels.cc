@@ -171,7 +171,7 @@ KernelResult reference_group_normalization(const KernelRequest& request) {
   const std::int64_t groups =
       std::max<std::int64_t>(request.node.attributes.get_int("num_groups", 1), 1);
   if (request.inputs[0].dims[1] % groups != 0)
-    return make_error(ErrorCode::kInvalidInput, "the channels are no multiple of num_groups");
+    return make_error(ErrorCode::kInvalidInput, "the channels are not a multiple of num_groups");
   return groups_kernel(request, groups);
 }
 

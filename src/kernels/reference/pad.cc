@@ -64,7 +64,7 @@ Status fill_axis(const PadShape& shape, int axis, std::int64_t begin, std::int64
   const auto cut = checked_add(cut_begin, cut_end);
   const std::int64_t left = cut && *cut >= -dim ? dim + *cut : 0;
   if (left <= 0 && out > 0 && shape.mode != PadMode::kConstant) {
-    return run_error(ErrorCode::kInvalidInput, "nothing to pad with");
+    return run_error(ErrorCode::kInvalidInput, "no element to pad with");
   }
   for (std::int64_t i = 0; i < out; ++i) {
     const std::int64_t from = padded_source(shape.mode, i - (begin > 0 ? begin : 0), left);

@@ -143,7 +143,7 @@ KernelResult reference_multinomial(const KernelRequest& request) {
   const std::int64_t classes = request.inputs[0].dims[1], samples = request.outputs[0].dims[1];
   const std::int64_t count = request.outputs[0].elements();
   if (classes < 1 && count > 0) {
-    return make_error(ErrorCode::kInvalidInput, "there is nothing to choose from");
+    return make_error(ErrorCode::kInvalidInput, "there is no class to choose from");
   }
   const std::int64_t tiles = tile_count(
       count, std::max<std::int64_t>(kElementsPerTile / 16 / std::max<std::int64_t>(classes, 1), 1));

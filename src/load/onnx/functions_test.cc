@@ -241,7 +241,7 @@ TEST(Functions, RefusesWhatCannotBeCalled) {
        "wrong type"},
       {{call("F", {"x"}, {"y"})},
        {{"F", {"a"}, {"b"}, {node("Relu", {"x"}, {"b"})}}},
-       "reads 'n/x', which nothing defines"},
+       "reads 'n/x', which no node, input or initializer defines"},
       {{call("F", {"x"}, {"y"})},
        {{"F", {"a"}, {"b"}, {node("Relu", {"a"}, {"b"})}, {}, {}, 99}},
        "operator set 99"},

@@ -122,8 +122,9 @@ Result<bool> resolve_reads(CheckedGraph& checked, const Scope& scope) {
       if (input.name.empty()) continue;
       const Definition* definition = read(checked, scope, input.name);
       if (definition == nullptr) {
-        return invalid_model(fmt::format("reads {}, which nothing defines", quote(input.name)),
-                             onnx_node_name(checked.graph.nodes[i], i));
+        return invalid_model(
+            fmt::format("reads {}, which no node, input or initializer defines", quote(input.name)),
+            onnx_node_name(checked.graph.nodes[i], i));
       }
       input.index = definition->index;
       sorted = sorted && before(*definition, i);
@@ -137,7 +138,8 @@ Result<bool> resolve_reads(CheckedGraph& checked, const Scope& scope) {
   }
   for (const OnnxValueInfo& output : checked.graph.outputs) {
     if (read(checked, scope, output.name) == nullptr)
-      return invalid_model(fmt::format("output {} is made by nothing", quote(output.name)));
+      return invalid_model(
+          fmt::format("no node, input or initializer defines output {}", quote(output.name)));
   }
   return sorted;
 }

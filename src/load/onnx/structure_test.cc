@@ -58,8 +58,9 @@ TEST(CheckStructure, RefusesBadNames) {
     TestGraph graph;
     const char* message;
   } cases[] = {
-      {graph_of({node("Abs", {"q"}, {"y"})}), "node 'Abs_0': reads 'q', which nothing defines"},
-      {graph_of({node("Abs", {"x"}, {"z"})}), "output 'y' is made by nothing"},
+      {graph_of({node("Abs", {"q"}, {"y"})}),
+       "node 'Abs_0': reads 'q', which no node, input or initializer defines"},
+      {graph_of({node("Abs", {"x"}, {"z"})}), "no node, input or initializer defines output 'y'"},
       {graph_of({node("Abs", {"x"}, {"y"}), node("Neg", {"x"}, {"y"}, {}, "n")}),
        "node 'n': 'y' is defined twice"},
       {graph_of({node("Split", {"x"}, {"y", "y"}, {}, "n")}), "'y' is defined twice"},
@@ -76,12 +77,12 @@ TEST(CheckStructure, RefusesBadNames) {
                  node("Abs", {"c"}, {"y"}, {}, "after")}),
        "depends on its own output"},
       {graph_of({branch({{node("Abs", {"q"}, {"t"})}, {}, {}, {value_info("t")}}, good)}),
-       "reads 'q', which nothing defines"},
+       "reads 'q', which no node, input or initializer defines"},
       {graph_of({branch({{node("Abs", {"x"}, {"x"})}, {}, {}, {value_info("x")}}, good)}),
        "the node depends on its own output"},
       {graph_of({branch({{node("Abs", {"y"}, {"t"})}, {}, {}, {value_info("t")}}, good)}),
        "the node depends on its own output"},
-      {graph_of({branch(good, {{}, {}, {}, {value_info("t")}})}), "'t' is made by nothing"},
+      {graph_of({branch(good, {{}, {}, {}, {value_info("t")}})}), "defines output 't'"},
       {{{node("Abs", {"x"}, {"y"})}, {}, {kInput}, {}}, "no outputs"},
   };
   for (const auto& c : cases) {

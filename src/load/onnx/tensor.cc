@@ -121,8 +121,8 @@ Result<Constant> decode_varints(const OnnxTensor& tensor, DType dtype, const Dim
       auto element = static_cast<std::int64_t>(protozero::decode_varint(&p, end));
       if (tensor.field == OnnxField::kInt32) element = static_cast<std::int32_t>(element);
       if (sizeof(T) < sizeof element && (element < range.low || element > range.high)) {
-        return invalid_model(
-            fmt::format("{} holds {}, which is no {}", name_of(tensor), element, to_string(dtype)));
+        return invalid_model(fmt::format("{} holds {}, which is not a valid {}", name_of(tensor),
+                                         element, to_string(dtype)));
       }
       if (elements.size() == count) {
         return size_error(tensor, dtype, dims, count + 1, "or more elements");

@@ -38,7 +38,7 @@ std::optional<Activation> activation_of(const Graph& graph, const Node& node,
     const auto low = bound(graph, node, 1, activation.low);
     const auto high = bound(graph, node, 2, activation.high);
     if (!low || !high) {
-      why = "the bounds are no constant numbers";
+      why = "the bounds are not constant numbers";
       return std::nullopt;
     }
     activation.low = *low;
@@ -70,7 +70,7 @@ std::string_view obstacle(const Graph& graph, const Readers& readers, const Node
   if (!readers.single(activation.inputs[0])) return "something else reads the product";
   if (!product.epilogue.empty()) return "the product has an activation";
   // There is no packed kernel to gain from.
-  if (!graph.values[product.inputs[1]].constant) return "the weights are no constant";
+  if (!graph.values[product.inputs[1]].constant) return "the weights are not constant";
   return {};
 }
 

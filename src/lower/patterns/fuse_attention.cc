@@ -70,7 +70,7 @@ class AttentionMatcher {
     if (!found.choice.valid()) scores = take_choice(scores, found);
     scores = take_scale(scores, found);
     const Node* product = produced_by(graph_, scores, OpKind::kMatMul);
-    if (product == nullptr) return missed("the scores are no product, scaled and masked");
+    if (product == nullptr) return missed("the scores are not a product, scaled and masked");
     if (!readers_.single(scores)) return missed("something else reads the scores");
     if (!is_plain_product(*product)) return missed("the product of the scores has a bias");
     found.q = product->inputs[0];

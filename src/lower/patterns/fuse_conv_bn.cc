@@ -133,7 +133,7 @@ std::optional<AffineMatch> match_affine(const Graph& graph, const Readers& reade
     if (affine && all_finite(affine->scale) && all_finite(affine->shift)) {
       return AffineMatch{convolution, *std::move(affine)};
     }
-    if (!add) context.missed("its statistics are no finite constants", node);
+    if (!add) context.missed("its statistics are not finite constants", node);
   }
   return std::nullopt;
 }

@@ -32,11 +32,12 @@ bool is_row(const Constant& bias, std::int64_t columns) {
 std::string_view obstacle(const Graph& graph, const Readers& readers, const Node& add,
                           std::size_t side, const Node& product, const Constant& bias) {
   const Constant* weights = float_constant(graph, product.inputs[1]);
-  if (weights == nullptr || weights->dims.rank() != 2) return "the weights are no constant matrix";
+  if (weights == nullptr || weights->dims.rank() != 2)
+    return "the weights are not a constant matrix";
   if (product.inputs.size() > 2) return "the product has a bias";
   if (!product.epilogue.empty()) return "the product has an activation";
   if (!readers.single(add.inputs[side])) return "something else reads the product";
-  if (!is_row(bias, weights->dims[1])) return "what is added is no number per column";
+  if (!is_row(bias, weights->dims[1])) return "what is added is not a number per column";
   // Leading ones of the bias must not have raised the rank of the sum.
   if (graph.values[add.outputs[0]].shape != graph.values[add.inputs[side]].shape)
     return "the sum has more dimensions than the product";

@@ -256,14 +256,14 @@ TEST(NearMisses, NameTheGuardThatRefused) {
       {fuse_activation, kConv + "z = Relu(y) @last\noutput z, y",
        "something else reads the product"},
       {fuse_activation, kConv + "input low f32 []\nz = Clip(y, low) @last\noutput z",
-       "the bounds are no constant numbers"},
+       "the bounds are not constant numbers"},
       {fuse_activation, kConv + "z = Gelu(y) {approximate = \"tanh\"} @last\noutput z",
        "kernels of products have the exact Gelu alone"},
       {fuse_activation, kConv + "z = Silu(y) {alpha = 3.0} @last\noutput z",
        "kernels of products have two factors of Silu"},
       {fuse_activation,
        "input x f32 [3, 4]\ninput w f32 [4, 3]\ny = MatMul(x, w)\nz = Relu(y) @last\noutput z",
-       "the weights are no constant"},
+       "the weights are not constant"},
       {fuse_gelu,
        "input x f32 [4]\nconst r f32 [] = [0.7071068]\nconst one f32 [] = [1]\n"
        "const half f32 [] = [0.5]\na = Mul(x, r)\ne = Erf(a)\np = Add(e, one)\nh = Mul(x, half)\n"
@@ -277,14 +277,14 @@ TEST(NearMisses, NameTheGuardThatRefused) {
       {fuse_matmul_bias,
        "input x f32 [3, 4]\ninput w f32 [4, 3]\nconst b f32 [3] = fill 1\ny = MatMul(x, w)\n"
        "z = Add(y, b) @last\noutput z",
-       "the weights are no constant matrix"},
+       "the weights are not a constant matrix"},
       {fuse_conv_bn,
        kConv + "const s f32 [2] = [2, 3]\nz = BatchNormalization(y, s, s, s, s) @last\noutput z, y",
        "something else reads the convolution"},
       {fuse_conv_bn,
        kConv + "const s f32 [2] = [2, 3]\nconst v f32 [2] = [-4, 1]\n"
                "z = BatchNormalization(y, s, s, s, v) @last\noutput z",
-       "its statistics are no finite constants"},
+       "its statistics are not finite constants"},
       {fuse_pad,
        "input x f32 [1, 1, 4, 4]\nconst p i64 [8] = [0, 0, 1, 1, 0, 0, 1, 1]\n"
        "y = Pad(x, p) @last\nz = Relu(y)\noutput z",
@@ -294,7 +294,7 @@ TEST(NearMisses, NameTheGuardThatRefused) {
       {fuse_attention, attention + "p = Softmax(s) {axis = 1}\ny = MatMul(p, v) @last\noutput y",
        "Softmax is not along the keys"},
       {fuse_attention, attention + "e = Exp(s)\np = Softmax(e)\ny = MatMul(p, v) @last\noutput y",
-       "the scores are no product, scaled and masked"},
+       "the scores are not a product, scaled and masked"},
       {fuse_norm_residual,
        "input x f32 [4, 8]\ninput r f32 [8]\nconst g f32 [8] = fill 1\n"
        "n = LayerNormalization(x, g)\ny = Add(r, n) @last\noutput y",

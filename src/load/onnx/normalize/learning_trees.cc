@@ -156,7 +156,8 @@ void OldTrees::collect_votes(Attributes& attributes) {
     const OldNode id{vote_trees_[i], vote_nodes_[i]};
     const auto found = numbers_.find(id);
     if (found == numbers_.end() || found->second >= 0) {
-      return to_.invalid(fmt::format("node {} of tree {} is no leaf but votes", id.node, id.tree));
+      return to_.invalid(
+          fmt::format("node {} of tree {} votes but is not a leaf", id.node, id.tree));
     }
     of_leaf[static_cast<std::size_t>(-1 - found->second)].push_back(i);
   }

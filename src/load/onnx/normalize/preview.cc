@@ -54,7 +54,7 @@ Status rewrite_flex_attention(FileNode& file) {
   const DType own = to.dtype(first), usual = own == DType::kF64 ? own : DType::kF32;
   const std::int64_t precision = to.take_int("softmax_precision", info_of(usual).onnx);
   const auto type = dtype_from_onnx(precision);
-  if (!type) to.invalid("softmax_precision is no type");
+  if (!type) to.invalid("softmax_precision is not an element type");
   if (to.failed()) return to.finish();
   if (stage == 1) {
     to.result(flex_scores(to, first, to.need(1), scale, *type));

@@ -1,5 +1,4 @@
-// Values that are more than a tensor of numbers: tensors of strings, sequences, optionals and maps.
-// A tensor of numbers may be an Object too: most sequences hold them.
+// Values of all ONNX types: tensors of numbers or strings, sequences, optionals and maps.
 //
 // Immutable and cheap to copy: copies share their contents. Thread-safe.
 #pragma once
@@ -21,8 +20,8 @@ enum class ObjectType : std::uint8_t { kTensor, kSequence, kOptional, kMap };
 /// Returns "tensor", "sequence", "optional" or "map".
 std::string_view to_string(ObjectType type);
 
-/// A value of any ONNX type. Functions for one type may be called on every Object: for the other
-/// types they return what is empty or a default. Functions that make an Object throw
+/// A value of any ONNX type. Each function may be called on every Object: on one of another type it
+/// returns an empty result or a default. Functions that make an Object throw
 /// std::bad_alloc if memory runs out.
 class Object {
  public:
@@ -47,9 +46,9 @@ class Object {
   static Result<Object> map(Object keys, Object values);
 
   ObjectType type() const;
-  /// The element type of a tensor; kString for a tensor of strings.
+  /// The element type of a tensor; kString for a tensor of strings; kF32 for other types.
   DType dtype() const;
-  /// The dimensions of a tensor.
+  /// The dimensions of a tensor, valid while a copy of the Object lives; rank 0 for other types.
   const Dims& dims() const;
   /// A view of a tensor of numbers, valid while a copy of the Object lives; its `bytes` are empty
   /// for all other types.

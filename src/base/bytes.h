@@ -1,6 +1,6 @@
 // Encodes numbers and texts as bytes, and decodes them, for files that only this program reads.
 // Small numbers need one byte. Fixed-size values have the byte order of the machine, so files do
-// not move between machines of different byte order. Thread-safety: plain values.
+// not move between machines of different byte order. Not thread-safe: one thread uses an object.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +27,7 @@ class ByteWriter {
     const auto bits = static_cast<std::uint64_t>(x);
     number(x < 0 ? ~(bits << 1U) : bits << 1U);
   }
-  /// Writes the object representation of `x`: sizeof(T) bytes, without a length.
+  /// Writes the object representation of `x`: sizeof(T) bytes, padding included, without a length.
   template <class T>
   void raw(const T& x) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -40,7 +40,7 @@ class ByteWriter {
     number(x.size());
     append(x);
   }
-  /// Writes the bytes alone; the reader must know how many there are.
+  /// Writes the bytes alone, for readers that take all of ByteReader::rest().
   void append(std::span<const std::byte> x) { bytes_.insert(bytes_.end(), x.begin(), x.end()); }
 
   /// Moves the buffer out; the writer is empty afterwards and can be used again.
@@ -58,7 +58,8 @@ class ByteReader {
   /// Reads from `bytes`, which must outlive the reader and the spans and texts that it returns.
   explicit ByteReader(std::span<const std::byte> bytes) : bytes_(bytes) {}
 
-  /// Returns whether all reads so far succeeded. Check it before using what was read.
+  /// Returns whether all reads so far succeeded. Check it after the last read, before acting on any
+  /// value.
   bool ok() const { return ok_; }
   /// Marks the input as invalid, for callers that find an error in a value.
   void fail() {
@@ -94,15 +95,16 @@ class ByteReader {
     fail();
     return 0;
   }
-  /// Reads the number of items that follow, each at least `bytes` long. Fails if the remaining
-  /// bytes cannot hold them, so that a caller may reserve memory for that many.
+  /// Reads a number n of items. Fails unless the remaining bytes can hold n items of at least
+  /// `bytes` bytes, so that a caller may reserve memory for them. REQUIRES: bytes > 0.
   std::size_t count(std::size_t bytes = 1) {
     const std::uint64_t x = number();
     if (x <= bytes_.size() / bytes) return static_cast<std::size_t>(x);
     fail();
     return 0;
   }
-  /// Reads sizeof(T) bytes as the object representation of a T; T{} on failure.
+  /// Reads sizeof(T) bytes as the object representation of a T; T{} on failure. T: a type of which
+  /// all representations are values, because the bytes may be damaged.
   template <class T>
   T raw() {
     static_assert(std::is_trivially_copyable_v<T>);

@@ -1,5 +1,5 @@
-// Conversions between C++ number types that are defined for every value. Thread-safety: pure
-// functions.
+// Conversions between C++ number types without undefined behaviour, from any thread. A double that
+// is too large for a float becomes infinity, as IEEE 754 says.
 #pragma once
 
 #include <cmath>
@@ -8,8 +8,8 @@
 
 namespace parallax {
 
-/// Converts a float to an integer: truncates towards zero and clamps to the range of To. NaN
-/// becomes 0, or the least value for types of 32 bits and more.
+/// Converts a float or double to an integer: truncates towards zero and clamps to the range of To.
+/// NaN becomes 0, or for signed types of 32 and 64 bits their least value.
 template <class To, class From>
 To saturate(From x) {
   using Limits = std::numeric_limits<To>;
@@ -22,8 +22,8 @@ To saturate(From x) {
   return static_cast<To>(x);
 }
 
-/// Converts a number: integers wrap, floats become integers as in saturate(), bool means "not
-/// zero".
+/// Converts a number of C++'s own types: wraps integers, converts floats to integers as saturate()
+/// does, and to bool as "not zero", which NaN is too.
 template <class To, class From>
 To convert_number(From x) {
   if constexpr (std::is_same_v<To, bool>) {

@@ -1,14 +1,17 @@
 // Defines the order in which a thread locks mutexes; no other file does.
 //
 // A thread that holds a lock only takes locks further down the list, so that two threads cannot
-// wait for each other. A lock is kInnermost unless it says otherwise: its holder takes no other.
+// wait for each other. Give a lock its order where it is defined; the default is kInnermost, under
+// which a thread takes no other lock.
 //
 // The first ones are turns: the holder does work, possibly slow, that other threads would otherwise
-// repeat. Only turns may be held while foreign code runs (functions of a delegate, or of a log,
-// allocator or thread pool of the user) or a plan is destroyed, which calls its delegate. For all
-// other locks, evicted objects are moved out and destroyed after the release.
+// repeat. Hold only turns while foreign code runs (functions of a delegate, or the user's log,
+// allocator or thread pool) and while a plan is destroyed, which calls its delegate. Under other
+// locks, move evicted objects out and destroy them after unlocking.
 //
-// Builds with assertions check these rules at each lock and at each call of foreign code.
+// Builds with assertions check these rules at each lock, through Mutex (base/mutex.h), and at each
+// call of foreign code, through expect_only_turns(). To add a lock, insert it above all locks that
+// its holder takes.
 //
 // Thread-safety: HeldLocks belongs to one thread.
 #pragma once
@@ -41,7 +44,7 @@ enum class LockOrder : std::uint8_t {
   kBinding,          ///< Bound: bind() runs once
   kDeferred,         ///< deferred constants: computed once, after their sources
   kFilling,          ///< PackedWeights: a block is filled once
-  kListOfPrefaults,  ///< WeightPrefault: threads that fork() ends are started and joined
+  kListOfPrefaults,  ///< WeightPrefault: starts and joins threads, which a child of fork() lacks
   kPrefaulting,      ///< WeightMemory: one thread touches pages, or promotes them to large ones
   kGrowing,          ///< WeightMemory: one thread allocates more
 
@@ -94,8 +97,8 @@ class HeldLocks {
   }
   /// Returns whether the thread holds no locks but turns.
   bool are_turns() const noexcept { return may_wait_with(nullptr); }
-  /// Returns whether the thread may wait until another one changes what `lock` guards: it holds no
-  /// other lock that is not a turn.
+  /// Returns whether the thread may wait on a condition that `lock` guards: all its other locks are
+  /// turns.
   bool may_wait_with(const void* lock) const noexcept {
     return std::ranges::all_of(
         held(), [lock](const Held& each) { return each.lock == lock || is_turn(each.order); });
@@ -128,8 +131,8 @@ class HeldLocks {
   std::size_t count_ = 0;
 };
 
-/// Asserts that this thread holds no locks but turns. Call it before foreign code and in
+/// Asserts that this thread holds no lock other than turns. Call it before foreign code and in
 /// destructors of plans.
-inline void expect_unlocked() noexcept { assert(HeldLocks::mine().are_turns()); }
+inline void expect_only_turns() noexcept { assert(HeldLocks::mine().are_turns()); }
 
 }  // namespace parallax

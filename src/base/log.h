@@ -9,15 +9,15 @@
 
 namespace parallax {
 
-/// A Log that may be missing; messages are dropped then. Exceptions of the log are ignored.
+/// Passes messages to the user's log. Drops them if there is none, or if it throws.
 class Logger {
  public:
   Logger() = default;
   /// Writes to `log`, which is copied; an empty function drops messages.
   explicit Logger(Log log) : log_(std::move(log)) {}
 
-  /// Write a message. REQUIRES: the calling thread holds no locks but turns, because the log is
-  /// foreign code.
+  /// Write a message, which need not outlive the call. REQUIRES: the calling thread holds no lock
+  /// other than turns (base/lock_order.h), because the log is foreign code.
   void info(std::string_view message) const noexcept { write(LogLevel::kInfo, message); }
   void warn(std::string_view message) const noexcept { write(LogLevel::kWarning, message); }
 
@@ -25,7 +25,7 @@ class Logger {
   /// Calls the log, if there is one, and discards its exceptions.
   void write(LogLevel level, std::string_view message) const noexcept {
     if (!log_) return;
-    expect_unlocked();
+    expect_only_turns();
     try {
       log_(level, message);
     } catch (...) {  // NOLINT(bugprone-empty-catch): a log must not throw, and a lost message is no

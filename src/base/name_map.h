@@ -1,8 +1,11 @@
 // Hash tables keyed by name. Names come from files, and a file must not be able to choose names
 // that collide, which would make loading it quadratic: the hash is SipHash-1-3 under a random key
-// of the process. Ordered maps would be safe too, but compare long names with a common prefix a
-// dozen times per look-up. The order of iteration differs from process to process, so no result may
-// depend on it. Thread-safety: pure functions.
+// of the process. Ordered maps would be safe too, but each look-up compares about a dozen names,
+// and long names often share a prefix. The order of iteration differs from process to process, so
+// no result may depend on it.
+//
+// Thread-safety: call the functions from any thread; the tables are containers of the standard
+// library.
 #pragma once
 
 #include <array>
@@ -28,15 +31,15 @@ std::uint64_t name_hash(std::string_view name);
 struct NameHash {
   /// Marks the hash as usable with several key types.
   using is_transparent = void;
-  // Not noexcept, so that tables cache the hashes and compare names only if these are equal.
+  // Not noexcept: libstdc++'s tables then store hashes and compare names only if these are equal.
   std::size_t operator()(std::string_view name) const { return name_hash(name); }
 };
 
-/// Tables that do not own their names, which must outlive them.
+/// Tables that do not own their names: the names must outlive the table.
 template <class T>
 using NameMap = std::unordered_map<std::string_view, T, NameHash>;
 using NameSet = std::unordered_set<std::string_view, NameHash>;
-/// A table that owns its names. Look-ups by std::string_view allocate no memory.
+/// A table that owns its names. find() and contains() of a std::string_view allocate no memory.
 template <class T>
 using OwningNameMap = std::unordered_map<std::string, T, NameHash, std::equal_to<>>;
 

@@ -19,10 +19,16 @@ inline std::size_t mixed_hash(std::size_t hash, std::int64_t value) {
   return hash ^ (hash >> 32U);
 }
 
-/// Owns its entries. Addresses of entries stay valid until they are evicted.
+/// Owns its entries. The address of an entry stays valid until the entry is destroyed, also after
+/// forget_oldest(). Neither copyable nor movable: the index
+/// points to the entries.
 template <class Key, class Value, class Hash = std::hash<Key>>
 class RecentlyUsed {
  public:
+  RecentlyUsed() = default;
+  RecentlyUsed(const RecentlyUsed&) = delete;
+  RecentlyUsed& operator=(const RecentlyUsed&) = delete;
+
   /// A key with its value.
   struct Entry {
     const Key key;  ///< never changes, because the index points to it
@@ -54,11 +60,12 @@ class RecentlyUsed {
     return entries_.front().value;
   }
 
-  // The most and the least recently used entry's value. REQUIRES: not empty.
+  // Return the value of the most and of the least recently used entry, without using it. REQUIRES:
+  // not empty.
   Value& latest() { return entries_.front().value; }
   const Value& latest() const { return entries_.front().value; }
   Value& oldest() { return entries_.back().value; }
-  /// Evicted entries.
+  /// Holds evicted entries until the owner destroys them.
   using Forgotten = std::list<Entry>;
   /// Moves the oldest entry to `forgotten`; the owner destroys it after releasing its lock.
   /// Allocates no memory. REQUIRES: not empty.
@@ -71,7 +78,7 @@ class RecentlyUsed {
   bool empty() const { return entries_.empty(); }
   std::size_t size() const { return entries_.size(); }
 
-  /// Bytes of an entry in addition to those that its key and value own: two nodes and a bucket.
+  /// Bytes of an entry without those that its key and value own elsewhere: an estimate.
   static constexpr std::size_t kEntryBytes = sizeof(Entry) + 8 * sizeof(void*);
 
  private:

@@ -1,4 +1,4 @@
-// Bytes with shared ownership. Thread-safety: plain values.
+// Bytes with shared ownership. Not synchronised: one thread writes an object, or many read it.
 #pragma once
 
 #include <cstddef>
@@ -9,8 +9,9 @@ namespace parallax {
 
 /// Read-only memory and the object that keeps it alive.
 struct SharedBytes {
-  std::span<const std::byte> bytes;   ///< valid while `owner` or a copy of it exists
-  std::shared_ptr<const void> owner;  ///< may be null for memory that outlives all users
+  /// Valid while `owner` or a copy of it exists; always, if it is null.
+  std::span<const std::byte> bytes;
+  std::shared_ptr<const void> owner;  ///< null: the memory outlives all users
 };
 
 }  // namespace parallax

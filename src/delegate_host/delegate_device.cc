@@ -45,7 +45,7 @@ DelegateDevice::DelegateDevice(std::vector<DelegateUse> delegates,
     }
   }
 }
-DelegateDevice::~DelegateDevice() { expect_unlocked(); }
+DelegateDevice::~DelegateDevice() { expect_only_turns(); }
 
 /// Returns the sum over all stores: each generation only grows.
 int DelegateDevice::generation() const {

@@ -59,7 +59,7 @@ struct OpenDelegate {
   const Delegate& description() const { return *profile.delegate; }
   /// Returns the functions. REQUIRES: the thread holds no locks but turns.
   const px_delegate& functions() const {
-    expect_unlocked();
+    expect_only_turns();
     return table.functions;
   }
   /// Returns whether this process opened it: a child of fork() has none of its threads and must not

@@ -59,7 +59,7 @@ Result<std::string> read_quoted(std::string_view line, std::size_t& i) {
 
 }  // namespace
 
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool starts_name(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
 
 tl::unexpected<Error> syntax_error(std::string message) {
   return tl::unexpected(Error{Stage::kLoad, ErrorCode::kInvalidModel, "", std::move(message)});
@@ -73,9 +73,9 @@ Result<std::vector<Token>> tokens_of(std::string_view line) {
     const std::string_view rest = line.substr(i);
     if (c == ' ' || c == '\t' || c == '\r') {
       ++i;
-    } else if (is_letter(c)) {
+    } else if (starts_name(c)) {
       std::size_t n = 0;
-      while (n < rest.size() && (is_letter(rest[n]) || is_digit(rest[n]) || rest[n] == '.')) ++n;
+      while (n < rest.size() && (starts_name(rest[n]) || is_digit(rest[n]) || rest[n] == '.')) ++n;
       tokens.push_back({Token::Kind::kName, std::string(rest.substr(0, n))});
       i += n;
     } else if (is_digit(c)) {

@@ -1,5 +1,5 @@
 // Splits one line of the text form into tokens. Used by the parser, and by the printer, which must
-// write names so that they are read back.
+// quote names so that the parser reads them back unchanged. Call the functions from any thread.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,12 @@
 
 namespace parallax {
 
+/// A token; kEnd ends the line.
 struct Token {
+  /// A number has no sign: 12, 0.5, 1e-05.
   enum class Kind : std::uint8_t { kName, kQuoted, kNumber, kPunctuation, kEnd };
   Kind kind = Kind::kEnd;
-  std::string text;  ///< without quotes and escapes
+  std::string text;  ///< quotes are removed and escapes decoded
 
   bool is(std::string_view punctuation) const {
     return kind == Kind::kPunctuation && text == punctuation;
@@ -22,14 +24,15 @@ struct Token {
   bool is_word(std::string_view word) const { return kind == Kind::kName && text == word; }
 };
 
-/// The tokens of `line` up to `#` or the line's end, closed by one of kind kEnd. Errors:
-/// kInvalidModel.
+/// Splits `line` up to its end or an unquoted `#`, and appends a token of kind kEnd. Errors:
+/// kInvalidModel for a quote that is not closed, an unknown escape or an unexpected character.
 Result<std::vector<Token>> tokens_of(std::string_view line);
 
-/// Returns whether a name that starts with `c` may go without quotes.
-bool is_letter(char c);
+/// Returns whether `c` may start an unquoted name: a letter or '_'. The rest of the name may also
+/// have digits and '.'.
+bool starts_name(char c);
 
-/// Returns the error of lexer and parser for malformed text: kInvalidModel.
+/// Makes the error kInvalidModel that lexer and parser return for malformed text.
 tl::unexpected<Error> syntax_error(std::string message);
 
 }  // namespace parallax

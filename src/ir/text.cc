@@ -34,8 +34,8 @@ std::string quoted_text(std::string_view text) {
 
 /// Names as they are where the parser would read them back, in quotes otherwise.
 std::string name_text(std::string_view name) {
-  bool bare = !name.empty() && is_letter(name[0]) && name != "_";
-  for (const char c : name) bare = bare && (is_letter(c) || (c >= '0' && c <= '9') || c == '.');
+  bool bare = !name.empty() && starts_name(name[0]) && name != "_";
+  for (const char c : name) bare = bare && (starts_name(c) || (c >= '0' && c <= '9') || c == '.');
   for (const std::string_view word : {"graph", "symbols", "data_symbols", "outer_symbols", "input",
                                       "const", "symbolic", "output", "body", "end"}) {
     bare = bare && name != word;

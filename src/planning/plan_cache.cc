@@ -91,7 +91,7 @@ Result<std::shared_ptr<const Program>> PlanCache::choose(const Binding& binding,
     return program != nullptr && (!budget.bytes || program->bytes <= *budget.bytes) &&
            (!explain || program->plan.explained);
   };
-  if (item.only_least > 0 || !budget.at_once) {
+  if (item.only_least > 0 || !budget.parallel) {
     PX_RETURN_IF_ERROR(least(binding, item, dropped));
     if (fits(item.least)) return item.least;
   } else {

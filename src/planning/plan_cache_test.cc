@@ -143,8 +143,8 @@ TEST(PlanCache, APlanForWhatMemoryAllows) {
   ASSERT_TRUE(tight);
   EXPECT_LE((*tight)->bytes, (*alone)->bytes);
   EXPECT_EQ(*cache.get(binding_of(1000), {}), *roomy);
-  for (const bool at_once : {false, true}) {
-    const auto none = cache.get(binding_of(1000), {(*alone)->bytes - 1, at_once});
+  for (const bool parallel : {false, true}) {
+    const auto none = cache.get(binding_of(1000), {(*alone)->bytes - 1, parallel});
     ASSERT_FALSE(none);
     EXPECT_EQ(none.error().code, ErrorCode::kBudgetExceeded);
     EXPECT_NE(none.error().message.find(": 1 bytes missing"), std::string::npos)

@@ -1,7 +1,7 @@
 // Checks the planner's guarantee during a run: no two planned tensors share bytes while both are
-// live, except if a node overwrites an input after its last use (Buffer::over). Tests enable it,
-// and poison memory too: a tensor's bytes are overwritten once its last reader is done, so that a
-// lifetime that is too short changes the outputs.
+// live. One overlap is allowed: an output may reuse the bytes of an input that no other node reads
+// later (Buffer::over). Tests enable the checker. They also let it poison memory, which overwrites
+// a tensor after its last read: then a planned lifetime that is too short changes the outputs.
 //
 // Thread-safe.
 #pragma once
@@ -16,7 +16,8 @@
 
 namespace parallax {
 
-/// The live tensors of one run.
+/// The live tensors of one run. Tensors outside the arena are not checked; outputs of the graph
+/// stay live.
 class ArenaChecker {
  public:
   /// `arena`: the address of offset 0 of the program. Both must outlive this object.
@@ -25,8 +26,8 @@ class ArenaChecker {
   /// Marks the outputs of `node` as live; call it before `node` runs. Errors: kInternal, which
   /// names two tensors that share bytes.
   Status begin(NodeId node);
-  /// Ends the lives of inputs that `node` read last; call it after `node` has run, before a node
-  /// that waits for it may start.
+  /// Ends the life of each input of which `node` was the last reader; call it after `node` has run
+  /// without an error, before a node that waits for it may start.
   void end(NodeId node);
 
  private:

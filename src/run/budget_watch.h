@@ -1,8 +1,8 @@
-// The memory budget of a run in progress: reads free memory again once the last reading is old, and
-// applies the new limit.
+// Adjusts the memory budget while a run is in progress: reads free memory again once the last
+// reading is old, and applies the new limit.
 //
-// Thread-safety: at_once() may be called by all participants of the run; one of them reads, the
-// others use the last reading.
+// Thread-safety: all participants of the run may call allows_parallel(), without locks other than
+// turns. One of them reads; the others do not wait and use the last answer.
 #pragma once
 
 #include <atomic>
@@ -21,26 +21,28 @@ class BudgetWatch {
   /// The age at which a reading is replaced. A reading needs about 80 us, less than 1 % of this.
   static constexpr std::chrono::nanoseconds kMaxAge = std::chrono::milliseconds(10);
 
-  /// `lease` must outlive this object; `read` must be thread-safe. `at_once`: the first answer,
-  /// from the reading at the start of the run.
-  BudgetWatch(RunMemory::Lease& lease, std::function<RunBudget()> read, bool at_once,
+  /// `lease` must outlive this object; `read` must be thread-safe. `parallel`: the answer of
+  /// allows_parallel() until the next reading, from the reading at the start of the run.
+  BudgetWatch(RunMemory::Lease& lease, std::function<RunBudget()> read, bool parallel,
               std::chrono::nanoseconds max_age = kMaxAge)
       : lease_(lease),
         read_(std::move(read)),
         max_age_(max_age),
-        at_once_(at_once),
+        parallel_(parallel),
         next_((Clock::now() + max_age).time_since_epoch().count()) {}
 
-  /// Whether a branch that is about to start may run concurrently with others. False while all
-  /// tasks of the system wait for memory (idle blocks are freed then), if `read` throws, and while
-  /// runs hold more than the new budget, which also limits their further allocations.
-  bool at_once();
+  /// Returns whether a branch that is about to start may run concurrently with others. False
+  /// - while every task of the system waits for memory (idle blocks are then freed),
+  /// - if the last `read` threw,
+  /// - while all runs of the account together hold more than the budget that was last read.
+  /// A new reading also limits what the run may still allocate.
+  bool allows_parallel();
 
  private:
   RunMemory::Lease& lease_;
   const std::function<RunBudget()> read_;
   const std::chrono::nanoseconds max_age_;
-  std::atomic<bool> at_once_;
+  std::atomic<bool> parallel_;
   std::atomic<Clock::rep> next_;  // when to read again
 };
 

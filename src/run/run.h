@@ -82,7 +82,9 @@ class Run {
   /// Records a copy to or from a device.
   void trace_copy(RegionId region, const CopyOfValue& copy) noexcept;
   /// Whether memory currently allows branches to run concurrently.
-  bool at_once() const { return options_.watch == nullptr || options_.watch->at_once(); }
+  bool allows_parallel() const {
+    return options_.watch == nullptr || options_.watch->allows_parallel();
+  }
 
  private:
   friend class BranchOutputs;

@@ -43,7 +43,7 @@ class ReadyBranches final : public GrowingWork, public StepListener {
       waits_[static_cast<std::size_t>(branch.value)].store(order_.waits[branch],
                                                            std::memory_order_relaxed);
     for (const BranchId branch : order_.ready) push(order_.rank[branch]);
-    tickets_ = run.at_once() ? ready_.size() : std::min<std::size_t>(ready_.size(), 1);
+    tickets_ = run.allows_parallel() ? ready_.size() : std::min<std::size_t>(ready_.size(), 1);
     held_.store(ready_.size() - tickets_, std::memory_order_relaxed);
     if (run_.async_steps() != nullptr) run_.async_steps()->set_listener(this);
   }
@@ -83,7 +83,7 @@ class ReadyBranches final : public GrowingWork, public StepListener {
 
   /// Called after a branch that a device ran, on any thread.
   BranchId step_ended(BranchId branch, bool again) override {
-    const bool at_once = run_.at_once();
+    const bool parallel = run_.allows_parallel();
     std::int32_t next = kNone;
     std::size_t more = 0;
     {
@@ -96,25 +96,25 @@ class ReadyBranches final : public GrowingWork, public StepListener {
       for (const BranchId waiting : order_.waiting(branch)) {
         if (again || !is_last(waiting)) continue;
         std::int32_t rank = order_.rank[waiting];
-        if (at_once && (next == kNone || rank < next) && run_.begins_anywhere(waiting))
+        if (parallel && (next == kNone || rank < next) && run_.begins_anywhere(waiting))
           std::swap(rank, next);
         if (rank == kNone) continue;
         push(rank);
         ++ready;
       }
-      more = hand_out(ready, at_once);
+      more = hand_out(ready, parallel);
     }
     const bool last = !again && left_.fetch_sub(1) == 1;
     if (more > 0 || last) growth_.add(static_cast<std::int64_t>(more));
     return next == kNone ? BranchId{} : order_.by_rank[static_cast<std::size_t>(next)];
   }
   void leave_to_pool(BranchId branch) override {
-    const bool at_once = run_.at_once();
+    const bool parallel = run_.allows_parallel();
     std::size_t more = 0;
     {
       const MutexLock lock(mutex_);
       push(order_.rank[branch]);
-      more = hand_out(1, at_once);
+      more = hand_out(1, parallel);
     }
     growth_.add(static_cast<std::int64_t>(more));
   }
@@ -124,9 +124,9 @@ class ReadyBranches final : public GrowingWork, public StepListener {
 
   /// Issues tickets for `ready` more branches, which are in ready_, and for those without a ticket.
   /// Returns their number.
-  std::size_t hand_out(std::size_t ready, bool at_once) PX_REQUIRES(mutex_) {
+  std::size_t hand_out(std::size_t ready, bool parallel) PX_REQUIRES(mutex_) {
     ready += held_.load(std::memory_order_relaxed);
-    const std::size_t more = at_once ? ready : std::min<std::size_t>(ready, tickets_ == 0 ? 1 : 0);
+    const std::size_t more = parallel ? ready : std::min<std::size_t>(ready, tickets_ == 0 ? 1 : 0);
     tickets_ += more;
     held_.store(ready - more, std::memory_order_relaxed);
     return more;
@@ -164,7 +164,8 @@ class ReadyBranches final : public GrowingWork, public StepListener {
   /// Returns the branch that this thread runs next if `others` have become ready as well as `next`.
   std::int32_t go_on_with(std::int32_t next, std::size_t others, double others_ns,
                           Participant& self) {
-    return run_.at_once() ? go_on(next, others, others_ns, self) : go_on_alone(next, others);
+    return run_.allows_parallel() ? go_on(next, others, others_ns, self)
+                                  : go_on_alone(next, others);
   }
 
   /// Returns the branch that this thread runs next. A thread that makes one branch ready continues
@@ -279,7 +280,7 @@ void Run::run_faster(Participant& self) {
 void Run::run_in_order(Participant& self) {
   for (const auto& step : program_.plan.steps) {
     for (const BranchId branch : step) {
-      (void)at_once();  // applies the current budget to allocations from now on
+      (void)allows_parallel();  // applies the current budget to allocations from now on
       run_and_wait(branch, self);
     }
   }
@@ -287,7 +288,7 @@ void Run::run_in_order(Participant& self) {
 
 void Run::run_layers(Participant& self) {
   for (const auto& step : program_.plan.steps) {
-    if (!at_once()) {
+    if (!allows_parallel()) {
       for (const BranchId branch : step) run_and_wait(branch, self);
       continue;
     }

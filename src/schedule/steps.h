@@ -1,4 +1,5 @@
-// Orders of branches as steps, each with the layer it comes from. Internal to schedule/.
+// Orders branches into steps, and records the layer that each step comes from. Internal to
+// schedule/. Thread-safety: pure functions; call them from any thread.
 #pragma once
 
 #include <cstddef>
@@ -27,19 +28,20 @@ struct LayeredSteps {
 /// Makes a step of every branch, in the order of ids.
 LayeredSteps sequential_steps(const BranchGraph& branches);
 
-/// Makes the steps of layer after layer: its groups, split evenly so that no step has more than
-/// `most_branches`, then its remaining branches one by one.
+/// Makes, layer by layer, a step of each group, then one of each branch without a group. Splits
+/// groups evenly into steps of at most `most_branches`. REQUIRES: most_branches > 0.
 LayeredSteps layer_steps(const std::vector<LayerGroups>& groups, std::size_t most_branches);
 
-/// Splits the steps of `layered` (layer_steps) that do not fit `budget` bytes next to the bytes
-/// that stay live across: keeps the branches that options.admission chooses, under kTimeSaved again
-/// and again from the remaining ones; the others follow one by one. `peaks`: the peak of each
-/// branch's live bytes.
+/// Splits each step of `layered` (layer_steps) whose branches do not fit `budget` bytes together
+/// with the bytes that stay live across the step. Keeps the set of branches that options.admission
+/// chooses in one step; under kTimeSaved, chooses further sets from the rest while any of two or
+/// more fits. Adds the rest one by one, also a branch that does not fit alone. `peaks`: the peak of
+/// each branch's live bytes.
 LayeredSteps admit(const LayeredSteps& layered, const BranchGraph& branches,
                    const MemoryProblem& problem, const IdVector<BranchId, std::int64_t>& peaks,
                    const ScheduleOptions& options, std::int64_t budget);
 
-/// Returns the same steps, with those of the chosen layers split into single branches.
+/// Splits the steps of each layer i with layers[i] into single branches, in the order of ids.
 LayeredSteps make_sequential(const LayeredSteps& steps, const std::vector<bool>& layers);
 
 /// Returns the same steps in the model's order, as far as dependencies allow: the next step is
@@ -47,7 +49,7 @@ LayeredSteps make_sequential(const LayeredSteps& steps, const std::vector<bool>&
 /// layers, which starts every branch as early as possible.
 LayeredSteps in_model_order(const LayeredSteps& steps, const BranchGraph& branches);
 
-/// Makes every branch of a step wait for all branches of the step before: barriers as edges.
+/// Returns for each of `branches` branches the ones that it waits for: all of the step before.
 Waits waits_of(const Steps& steps, std::size_t branches);
 
 }  // namespace parallax

@@ -133,7 +133,7 @@ Status AsyncRuns::add(std::function<void()> job, std::size_t most) {
 }
 
 Status AsyncRuns::submit(std::function<void()> job) {
-  expect_unlocked();
+  expect_only_turns();
   try {
     pool_->submit(std::move(job));
     return {};

@@ -76,7 +76,7 @@ Result<AdmittedRun> RunAdmission::admit(const Binding& binding, const Deadline& 
 Result<AdmittedRun> RunAdmission::admit_again(const Binding& binding, const Deadline& deadline,
                                               RunMemory::Spare spare) {
   if (spare.bytes() == 0) return admit(binding, deadline);
-  const RunBudget within{spare.bytes(), read_().at_once};
+  const RunBudget within{spare.bytes(), read_().parallel};
   Wanted wanted{nullptr, 0, &spare};
   PX_ASSIGN(wanted.program, plans_.get(binding, within, false, deadline));
   PX_RETURN_IF_ERROR(plans_.bind(*wanted.program, deadline));
@@ -133,7 +133,7 @@ Result<AdmittedRun> RunAdmission::wait(const Wanted& wanted, RunBudget& now,
   request.from = wanted.from;
   PX_ASSIGN(RunMemory::Lease lease, account_.memory.acquire(std::move(request)));
   // All tasks of the system wait for memory: release blocks that this run does not use.
-  if (!now.at_once) account_.memory.trim();
+  if (!now.parallel) account_.memory.trim();
   AdmittedRun admitted{wanted.program, std::move(lease), now, reading.kept};
   admitted.spare = admitted.lease.take_spare();
   return admitted;

@@ -148,7 +148,7 @@ Result<PlanReport> Session::plan(std::span<const DimValue> dims, const PlanOptio
     const auto within = [&](PlanReport report) {
       report.passes = passes_of(impl_->model.impl(), std::move(report.passes));
       report.budget_bytes = budget.bytes;
-      report.memory_stalled = !budget.at_once;
+      report.memory_stalled = !budget.parallel;
       return report;
     };
     const Refinement refinement = impl_->options.refinement;

@@ -161,7 +161,7 @@ Result<DelegatedPlan> Session::Impl::delegated(const Binding& binding, const Pla
   const bool parallel = options.scheduler != Scheduler::kSequential;
   DelegatedOptions how{.kernels = {options.kernels == Kernels::kReference, options.precision},
                        .refinement = options.refinement,
-                       .layout = {.parallel = parallel && limit.at_once,
+                       .layout = {.parallel = parallel && limit.parallel,
                                   .threads = width,
                                   .budget = limit.bytes,
                                   .admission = options.admission},

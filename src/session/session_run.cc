@@ -295,7 +295,7 @@ Status Session::Impl::run_program(AdmittedRun& run, const BoundInputs& bound,
   std::optional<BudgetWatch> watch;
   if (options.budget.kind == MemoryBudget::Kind::kAuto) {
     watch.emplace(
-        run.lease, [&] { return less(budget(), run.kept_by_plans); }, run.budget.at_once);
+        run.lease, [&] { return less(budget(), run.kept_by_plans); }, run.budget.parallel);
     execute_options.watch = &*watch;
   }
   return execute(*run.program, bound.bytes, request.place, runtime->workers.pool(), run.lease,

@@ -1,4 +1,4 @@
-// Computes how much of the free memory a run may use. Thread-safety: pure arithmetic.
+// Computes how much of the free memory runs may use. Call it from any thread.
 #pragma once
 
 #include <cstdint>
@@ -8,18 +8,18 @@
 
 namespace parallax {
 
-/// The limits of a run.
+/// The limits of runs that share an account.
 struct RunBudget {
-  std::optional<std::int64_t> bytes;  ///< limit for all memory held for runs; nullopt: no limit
-  bool at_once = true;                ///< whether branches may run concurrently
+  std::optional<std::int64_t> bytes;  ///< limit of all their memory together; nullopt: no limit
+  bool parallel = true;               ///< whether branches may run concurrently
 
   friend bool operator==(const RunBudget&, const RunBudget&) = default;
 };
 
-/// Returns the budget of MemoryBudget::Kind::kAuto: free memory minus a margin. `held`: bytes that
-/// the caller has already allocated; they are not free, but available to it. The margin is larger
-/// if the kernel reports that tasks wait for memory; if all of them do, branches run one after the
-/// other. If the free memory is not known, there is no limit.
+/// Returns the budget of MemoryBudget::Kind::kAuto: the free memory and `held`, the bytes that runs
+/// already hold, minus a share of both, kFreeMemoryMargin (parallax/options.h). The share is
+/// kPressedMemoryMargin if the operating system reports that some tasks wait for memory. If all
+/// tasks wait, `parallel` is false. If the free memory is not known, there is no limit.
 RunBudget auto_budget(const MemoryState& state, std::int64_t held);
 
 }  // namespace parallax

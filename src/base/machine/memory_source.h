@@ -1,5 +1,7 @@
-// The allocator of a runtime for everything large: blocks of runs, tensors whose sizes become known
-// during a run, packed weights. One object serves all of them, because they follow the same policy.
+// Decides where a runtime's large memory comes from: system pages, which large_pages.h allocates,
+// or the user's allocator. Large are blocks of runs, tensors whose sizes become known during a run,
+// and packed weights; all follow the same policy.
+//
 // Thread-safe.
 #pragma once
 
@@ -14,7 +16,7 @@
 
 namespace parallax {
 
-/// A policy for pages of the system, or an allocator that the user provides.
+/// The source of a runtime's large memory: the system, with a page policy, or the user's allocator.
 class MemorySource {
  public:
   /// Uses the system's memory if `allocator` is null. The user's allocator must be thread-safe.
@@ -27,7 +29,8 @@ class MemorySource {
   bool prefault() const { return policy_.prefault && allocator_ == nullptr; }
   /// Returns whether memory comes from the user's allocator.
   bool is_users() const { return allocator_ != nullptr; }
-  /// Requests small pages for `bytes`, unless the memory is the user's.
+  /// Requests small pages for `bytes`, unless the memory is the user's. A request that the system
+  /// refuses is ignored.
   void want_small(std::span<std::byte> bytes) const {
     if (!is_users() && !bytes.empty()) parallax::want_small(bytes);
   }
@@ -35,8 +38,9 @@ class MemorySource {
   LargePageWatch& watch() { return watch_; }
 
   /// Allocates from the user's allocator; the last copy of the pointer releases it. Returns null if
-  /// the allocator does. Throws std::bad_alloc. REQUIRES: is_users(), and the thread holds no locks
-  /// but turns.
+  /// the allocator does. Throws std::bad_alloc if there is no memory for the pointer's own data.
+  /// REQUIRES: is_users(); here and when the last copy is destroyed, the calling thread holds no
+  /// lock other than turns (base/lock_order.h).
   std::shared_ptr<std::byte> allocate(std::int64_t bytes, std::int64_t alignment);
 
  private:

@@ -1,4 +1,6 @@
 // The common part of running If, Loop and Scan. Internal to run/.
+//
+// Thread-safety: the thread that runs the node calls everything, except let_go().
 #pragma once
 
 #include <cstddef>
@@ -23,19 +25,21 @@ class BodyRunner {
   BodyRunner(const BodyRunner&) = delete;
   BodyRunner& operator=(const BodyRunner&) = delete;
 
-  /// Releases input `i` of the body, whose size only a run determines: called by the body after its
-  /// last read, once per input of a body that runs. The bytes may be freed then.
+  /// Releases input `i` of a body, one whose size is known only at run time. The thread that reads
+  /// it last calls this, once for each run of the body; the bytes may then be freed.
   virtual void let_go(std::size_t i) = 0;
-  /// The number of captured values, the last inputs of its bodies, which are the same in each trip.
+  /// Returns the number of values that the bodies capture. They are the last inputs of each body,
+  /// and stay the same in every trip.
   std::size_t captures() const { return node_.captures; }
 
  protected:
-  /// Returns the bytes of input `i`, aligned to its elements, or its Object. Errors: kOutOfMemory.
+  /// Returns the address of input `i`: of its bytes, aligned to an element, or of its Object.
+  /// Errors: kOutOfMemory.
   Result<const std::byte*> input(std::size_t i) const;
   const Dims& input_dims(std::size_t i) const { return run_.dims_of(node_.inputs[i]); }
   DType output_dtype(std::size_t i) const { return run_.graph().values[node_.outputs[i]].dtype; }
-  /// Returns memory that is freed when the node is done; for an object, an Object that is never
-  /// read. Errors: kBudgetExceeded, kOutOfMemory.
+  /// Returns memory that is freed when the node is done. For a type that is no tensor of numbers,
+  /// returns the address of an Object that is never read. Errors: kBudgetExceeded, kOutOfMemory.
   Result<std::byte*> allocate(DType dtype, const Dims& dims) {
     return allocate(arena_, dtype, dims);
   }
@@ -44,24 +48,25 @@ class BodyRunner {
   bool output_planned(std::size_t i) const {
     return node_.outputs[i].valid() && run_.compiled_.dims[node_.outputs[i]].has_value();
   }
-  /// Returns the dims of output `i` if no body has made it; 0 for those that the run does not know.
+  /// Returns the dims that output `i` has if no body makes it, with 0 for each that is not known.
   Dims known_dims(std::size_t i) const { return run_.known_dims(node_.outputs[i]); }
   /// Returns the memory of output `i` of the node. Errors: kInvalidInput if the plan was made for
   /// other dims; kBudgetExceeded, kOutOfMemory.
   Result<std::byte*> make_output(std::size_t i, const Dims& dims);
   /// The memory of outputs whose size only a run determines.
   DynamicArena& output_arena() { return run_.arena_of(id_); }
-  /// Makes `bytes`, from output_arena(), output `i`. Errors: as make_output().
+  /// Uses `bytes`, allocated from output_arena(), as output `i`. Errors: as make_output().
   Status adopt_output(std::size_t i, const Dims& dims, std::byte* bytes) {
     return run_.adopt_output(id_, node_.outputs[i], dims, bytes);
   }
-  /// Releases input `i`, which the node no longer reads; call it at most once for each.
+  /// Releases input `i` of the node, which it no longer reads; call it at most once for each.
   void let_go_input(std::size_t i);
   /// Releases all inputs that are not released yet.
   void let_go_inputs();
   RunLimits& limits() { return *run_.limits_; }
-  /// Runs a body of the node once. `inputs` and `dims`: by input of the body; `place` returns the
-  /// memory of its outputs. Errors: those of the body and of `place`.
+  /// Runs body number `body` of the node once. `inputs` and `dims`: one for each input of the body;
+  /// `place` returns the memory of each output of the body. Errors: those of the body and of
+  /// `place`.
   Status run_body(std::size_t body, std::span<const std::byte* const> inputs,
                   std::span<const Dims> dims, const PlaceOutput& place);
 

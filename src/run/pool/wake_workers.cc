@@ -64,7 +64,7 @@ void WorkerPool::call(Participant* guests) {
       park(guest);
       continue;
     }
-    expect_unlocked();
+    expect_only_turns();
     try {
       users_->submit([ticket] {
         if (!ticket->used.exchange(true)) ticket->guest->run_on_this_thread();

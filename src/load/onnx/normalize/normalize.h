@@ -1,10 +1,11 @@
 // Rewrites operators of the operator sets 1 to 28 into the newest form, the only one that the graph
-// knows: attributes that became inputs are constant inputs, renamed and removed operators become
-// their successors, operators that the graph lacks what they stand for. One rule per operator that
-// ever changed (normalize.cc) and per operator of another domain (microsoft.cc); an operator
-// without a rule has meant the same in every set and is taken as it stands.
+// knows. Makes attributes that became inputs constant inputs. Replaces renamed and removed
+// operators by their successors, and operators that the graph does not have by their definitions.
+// There is a rule for each operator that ever changed (normalize.cc) and for each operator of
+// another domain (microsoft.cc); an operator without a rule means the same in every set and is not
+// changed.
 //
-// Thread-safety: not thread-safe; one GraphWriter per graph.
+// Not thread-safe: one GraphWriter for each graph, used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -26,17 +27,17 @@
 
 namespace parallax {
 
-/// The name of node `index` of a file's graph, "Conv_17" where the file gives none.
+/// Returns the name of node `index` of a file's graph; "Conv_17" if the file gives none.
 std::string onnx_node_name(const OnnxNode& node, std::size_t index);
 
-/// True where node type `op_type` of `domain` can be loaded from operator set `opset`.
+/// Returns whether operator `op_type` of `domain` can be loaded from operator set `opset`.
 bool is_supported_operator(std::string_view domain, std::string_view op_type, std::int64_t opset);
 
-/// True for Constant of ai.onnx.
+/// Returns true for Constant of ai.onnx.
 inline bool is_constant(const OnnxNode& node) {
   return node.op_type == "Constant" && node.domain.empty();
 }
-/// True for SequenceMap of ai.onnx, which becomes a Loop.
+/// Returns true for SequenceMap of ai.onnx, which becomes a Loop.
 inline bool is_sequence_map(const OnnxNode& node) {
   return node.op_type == "SequenceMap" && node.domain.empty();
 }
@@ -44,15 +45,17 @@ inline bool is_sequence_map(const OnnxNode& node) {
 /// Appends values and nodes to a graph under names that no other has.
 class GraphWriter {
  public:
-  /// `defined`: names of the file, which nothing else gets.
+  /// `defined`: names of the file, which no value or node made here gets.
   GraphWriter(Graph& graph, const Definitions& defined) : graph_(graph), defined_(defined) {}
 
-  /// The same for one more.
+  /// Reserves one more name of a value.
   void reserve_value_name(std::string_view name) { value_names_.taken.insert(name); }
 
+  /// Appends a constant. REQUIRES: no other value has the name (fresh_value_name()).
   ValueId constant(std::string name, Constant constant);
+  /// Appends a result, whose producer node() sets. REQUIRES: as constant().
   ValueId result(std::string name);
-  /// A name that starts with `hint` and is free.
+  /// Returns a name that starts with `hint` and that no other value has.
   std::string fresh_value_name(std::string_view hint);
   /// Appends the node under a unique name and makes it the producer of its outputs. Errors: as
   /// check_node for nodes of a file.
@@ -71,9 +74,10 @@ class GraphWriter {
   Names value_names_, node_names_;
 };
 
-/// A node on its way from the file into the graph. `node` has the file's attributes and resolved
-/// inputs and outputs (outputs after the first that are not read are invalid; `outputs` has them as
-/// the file does); a rule turns it into the newest form and may write nodes before it.
+/// A node on its way from the file into the graph. `node` has the file's attributes, and its inputs
+/// and outputs as values of the graph; outputs after the first that no node reads are invalid in
+/// it, but listed in `outputs`. A rule changes it into the newest form, and may write nodes before
+/// it.
 struct FileNode {
   std::int64_t opset;  ///< operator set of the node's domain
   Node& node;
@@ -90,11 +94,11 @@ struct FileNode {
   /// Whether the file names output i, read or not.
   bool names_output(std::size_t i) const { return i < outputs.size() && !outputs[i].name.empty(); }
   void set_input(std::size_t i, ValueId value);
-  /// The constant behind input i, null where there is none.
+  /// Returns the constant that is input i; null if it is no constant.
   const Constant* constant_input(std::size_t i) const;
 
-  /// Takes the attribute out of the node. Errors: kInvalidModel where it has another type. T: a
-  /// type of AttributeValue.
+  /// Removes the attribute from the node and returns it; nullopt if it is absent. Errors:
+  /// kInvalidModel if it has another type. T: a type of AttributeValue.
   template <class T>
   Result<std::optional<T>> take(std::string_view name) {
     const AttributeValue* value = node.attributes.find(name);
@@ -104,9 +108,9 @@ struct FileNode {
     node.attributes.erase(name);
     return result;
   }
-  /// Makes a list of integers that used to be an attribute input i.
+  /// Moves the list of integers in attribute `name` to a constant input i, as newer sets have it.
   Status attribute_to_input(std::string_view name, std::size_t i);
-  /// Kinds of operators in messages are the file's.
+  /// Returns the operator as the file names it, for messages.
   std::string_view label() const { return type.empty() ? to_string(node.op) : type; }
   ValueId constant(std::string_view name, Constant constant) {
     return writer.constant(writer.fresh_value_name(node.name + "/" + std::string(name)),
@@ -114,8 +118,8 @@ struct FileNode {
   }
   tl::unexpected<Error> wrong_type(std::string_view attribute) const;
   tl::unexpected<Error> refuse(std::string message) const;  ///< kUnsupported
-  /// Leaves out the outputs from `first` on, first >= 1. Errors: kUnsupported with `what` where one
-  /// is read.
+  /// Removes the outputs from `first` on, first >= 1. Errors: kUnsupported with `what` if a node
+  /// reads one of them.
   Status drop_outputs(std::size_t first, std::string_view what);
 };
 
@@ -127,36 +131,39 @@ struct OnnxRule {
 /// REQUIRES: is_supported_operator.
 OnnxRule onnx_rule(std::string_view domain, std::string_view op_type);
 
-/// An operator that some operator set writes otherwise than the newest, or that the graph lacks.
+/// An operator that some operator set writes otherwise than the newest, or that the graph does not
+/// have.
 struct RuleRow {
   std::string_view op_type;
   OpKind kind;  ///< kind of the node that replaces it, unless the rule sets another
   Status (*rewrite)(FileNode&);
-  std::int64_t until = std::numeric_limits<std::int64_t>::max();  ///< the last set that has it
-  std::int64_t since = 0;  ///< the first one; 0: as the operator of `kind`
+  /// The last set that has the operator.
+  std::int64_t until = std::numeric_limits<std::int64_t>::max();
+  std::int64_t since = 0;  ///< the first such set; 0: that of the operator of `kind`
 };
-/// Rules for com.microsoft, as ONNX Runtime's optimiser, quantiser and exporters write it, sorted.
+/// Returns the rules for com.microsoft, as ONNX Runtime's optimiser, quantiser and exporters write
+/// it; these and the next are sorted by op_type.
 std::span<const RuleRow> microsoft_rules();
-/// Rules for ai.onnx.ml and ai.onnx.preview.
+/// Return the rules for ai.onnx.ml and ai.onnx.preview.
 std::span<const RuleRow> learning_rules();
 std::span<const RuleRow> preview_rules();
 
-/// Gives each of `nodes`, Softmax, LogSoftmax and Hardmax nodes of the operator sets before 13, the
-/// meaning of the newest:
-/// a plain axis where that is the same, else Flatten, Softmax, Reshape. REQUIRES: shapes are
-/// inferred; new nodes are not. Returns whether nodes were added.
+/// Rewrites `nodes`, Softmax, LogSoftmax and Hardmax of operator sets before 13, for the newest
+/// set: uses a plain axis if the result is the same, otherwise inserts Flatten before and Reshape
+/// after. Returns whether nodes were added; their shapes are not inferred. REQUIRES: all other
+/// shapes are.
 Result<bool> expand_softmax_blocks(GraphWriter& writer, std::span<const NodeId> nodes);
 
-/// Whether `result` has a value.
+/// Returns the error of `result`, or success if it has a value.
 template <class T>
 Status status_of(const Result<T>& result) {
   return result ? Status() : tl::unexpected(result.error());
 }
 
-/// Refuses a Cast to types that are not supported, by name.
+/// Checks that the types of a Cast are supported. Errors: kUnsupported, which names the type.
 Status check_cast(const FileNode& file);
 
-// Rules (normalize_*.cc). Each changes the node in place.
+// Rules (normalize_*.cc). Each changes the node, and may write nodes before it.
 Status rewrite_affine_grid(FileNode& file);
 Status rewrite_batch_normalization(FileNode& file);
 Status rewrite_binary(FileNode& file);

@@ -102,7 +102,7 @@ def everything():
         off += errors(got, "both")
         rows.append([case, median_ms(got, "cpu"), median_ms(got, "both"), f"{ratios[-1]:.2f}", got["both"][-1]["regions"], error_text(errors(got, "both"))])
     rows.append(["geometric mean", "", "", f"{geometric_mean(ratios):.2f}", "", ""])
-    return table(["model", "CPU alone, 2 threads, ms", "CPU and `cores`, ms", "ratio", "regions", "predicted"], rows) + error_line(off)
+    return table(["model", "CPU alone, 2 threads, ms", "CPU and `cores`, ms", "ratio", "regions", "prediction"], rows) + error_line(off)
 
 
 def refused():
@@ -119,7 +119,7 @@ def refused():
             off += errors(got, "both")
             rows.append([case, got["overlap"][-1]["regions"], *(median_ms(got, name) for name in got), f"{overlap[-1]:.2f}", f"{both[-1]:.2f}", error_text(errors(got, "both"))])
     rows.append(["geometric mean", "", "", "", "", f"{geometric_mean(overlap):.2f}", f"{geometric_mean(both):.2f}", ""])
-    return table(["model", "regions", "one after the other, ms", "overlap, ms", "and co-execution, ms", "overlap alone, ratio", "both, ratio", "predicted"], rows) + error_line(off)
+    return table(["model", "regions", "one after the other, ms", "overlap, ms", "co-execution, ms", "overlap, ratio", "co-execution, ratio", "prediction"], rows) + error_line(off)
 
 
 def losing():

@@ -45,7 +45,7 @@ def memory():
                      *(about(f"{a['parallax'] / a[k]:.3f}") for k in ("greedy", "paper"))])
         growth.append([case, *(about(f"{by_threads[t]['parallax'] / MIB:.2f}") for t in THREADS)])
     return (table(["model", *(f"{k} MiB" for k in FIGURES), "parallax / greedy", "parallax / paper"], rows)
-            + "\nWhat further threads cost:\n\n" + table(["model", *(f"{t} threads MiB" for t in THREADS)], growth))
+            + "\nArena bytes by number of threads:\n\n" + table(["model", *(f"{t} thread{'s' if t > 1 else ''}, MiB" for t in THREADS)], growth))
 
 
 def packing():

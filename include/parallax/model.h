@@ -100,9 +100,9 @@ class Model {
   CacheReport cache() const;
 
   struct Impl;
-  const Impl& impl() const { return *impl_; }  ///< for the library itself
 
  private:
+  friend struct Access;
   explicit Model(std::shared_ptr<const Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<const Impl> impl_;
 };

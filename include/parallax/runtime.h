@@ -132,9 +132,9 @@ class Runtime {
   static std::vector<std::string> built_in_delegates();
 
   struct Impl;
-  const std::shared_ptr<Impl>& impl() const { return impl_; }  ///< for the library itself
 
  private:
+  friend struct Access;
   explicit Runtime(std::shared_ptr<Impl> impl) : impl_(std::move(impl)) {}
   std::shared_ptr<Impl> impl_;
 };

@@ -161,9 +161,9 @@ class Session {
   PlanTimes plan_times() const;
 
   struct Impl;
-  const Impl& impl() const { return *impl_; }  ///< for the library itself
 
  private:
+  friend struct Access;
   struct AsyncRun;
   explicit Session(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;

@@ -59,9 +59,9 @@ class State {
   void reset();
 
   struct Impl;
-  Impl& impl() const { return *impl_; }  ///< for the library itself
 
  private:
+  friend struct Access;
   explicit State(std::unique_ptr<Impl> impl);
   std::unique_ptr<Impl> impl_;
 };

@@ -85,7 +85,7 @@ class DelegatedBodies : public FolderTest {
   }
   Runtime runtime() {
     const Runtime runtime = *Runtime::create({.threads = 2});
-    runtime.impl()->delegates.add(&table_);
+    impl_of(runtime).delegates.add(&table_);
     return runtime;
   }
   Session session(const Runtime& runtime) { return *Session::create(model_, options_, runtime); }

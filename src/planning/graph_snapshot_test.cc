@@ -106,9 +106,9 @@ class SnapshotTest : public FolderTest {
           text += fmt::format(" {} {}", dim.value, dim.symbol);
       }
     }
-    const auto canonical = model.impl().forms->canonical();
+    const auto canonical = impl_of(model).forms->canonical();
     if (!canonical) return canonical.error().to_string();
-    return text + "\n" + describe(model.impl().graph()) + describe((*canonical)->graph);
+    return text + "\n" + describe(impl_of(model).graph()) + describe((*canonical)->graph);
   }
 
   /// Returns the outputs of one run, or the error. The run writes packed weights to the cache.
@@ -173,7 +173,7 @@ TEST_F(SnapshotTest, ConstantsLieInFiles) {
   filled();
   const auto model = load(with_cache());
   ASSERT_TRUE(model && from_snapshot(*model));
-  const auto constants = snapshot_of(model->impl().graph()).constants;
+  const auto constants = snapshot_of(impl_of(*model).graph()).constants;
   EXPECT_GE(constants.size(), 5U);
   for (const Constant* constant : constants) EXPECT_TRUE(mapped_place(constant->bytes.data()));
 }

@@ -109,7 +109,7 @@ TEST(GraphVariants, BothAgreeWithTheReferenceKernels) {
       const std::int64_t keys = 110 + queries % 2;
       SCOPED_TRACE(fmt::format("{} queries, model {}", queries, s.model));
       const Binding binding{{2, queries, keys}};
-      GraphVariants& forms = *model.impl().forms;
+      GraphVariants& forms = *impl_of(model).forms;
       const bool is_factored = forms.of(binding, {}).value() != forms.plain();
       EXPECT_EQ(is_factored, queries > 0 && queries < 10);
       factored += is_factored ? 1 : 0;
@@ -145,7 +145,7 @@ TEST(GraphVariants, ThePlanIsOfTheFormThatRuns) {
 
 TEST(GraphVariants, AModelWithoutCrossAttentionHasOne) {
   const Model model = model_of("symbols n\ninput x f32 [n, 8]\ny = Relu(x)\noutput y");
-  GraphVariants& forms = *model.impl().forms;
+  GraphVariants& forms = *impl_of(model).forms;
   EXPECT_EQ(forms.of({{1}}, {}).value(), forms.plain());
   EXPECT_EQ(forms.canonical().value(), forms.plain()) << "no pass changes it";
 }

@@ -63,7 +63,7 @@ class Loader {
  public:
   /// `runtime` null: there is no cache, and sessions use Runtime::shared(), which is not held.
   Loader(const LoadOptions& options, const Runtime* runtime)
-      : options_(options), runtime_(runtime == nullptr ? nullptr : runtime->impl().get()) {
+      : options_(options), runtime_(runtime == nullptr ? nullptr : Access::impl(*runtime).get()) {
     if (runtime_ != nullptr) weights_->packed.use(runtime_->source);
   }
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/access.h"
 #include "parallax/model.h"
 #include "parallax/runtime.h"
 #include "planning/graph_snapshot.h"

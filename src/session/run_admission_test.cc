@@ -46,7 +46,7 @@ class RunAdmissionTest : public testing::Test {
   const Binding binding_{{1000}};
   std::atomic<std::int64_t> budget_{0};
   const std::shared_ptr<MemoryAccount> account_ = *make_memory_account();
-  PlanCache plans_{model_.impl().forms, {.threads = 2}};
+  PlanCache plans_{impl_of(model_).forms, {.threads = 2}};
   RunAdmission admission_{plans_, *account_, [this] { return RunBudget{budget_.load(), true}; }};
 };
 

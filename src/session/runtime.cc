@@ -121,13 +121,13 @@ int Runtime::Impl::start(int threads) {
 }
 
 Result<Runtime> runtime_for(const SessionOptions& options, const Model& model) {
-  std::optional<Runtime> runtime = model.impl().runtime;
+  std::optional<Runtime> runtime = impl_of(model).runtime;
   if (!runtime) {
     PX_ASSIGN(runtime, Runtime::shared());
   }
   if (options.threads <= runtime->threads()) return *runtime;
-  RuntimeOptions own = runtime->impl()->options;
-  runtime->impl()->log.info(
+  RuntimeOptions own = impl_of(*runtime).options;
+  impl_of(*runtime).log.info(
       fmt::format("a session of {} threads has a runtime of its own: its model's has {} threads",
                   options.threads, runtime->threads()));
   own.threads = options.threads;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <vector>
 
+#include "base/access.h"
 #include "base/log.h"
 #include "base/machine/memory_source.h"
 #include "base/mutex.h"

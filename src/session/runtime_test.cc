@@ -21,7 +21,7 @@ namespace parallax {
 namespace {
 
 /// Returns the number of threads of the pool, a caller included.
-int started(const Runtime& runtime) { return runtime.impl()->workers.pool().threads(); }
+int started(const Runtime& runtime) { return impl_of(runtime).workers.pool().threads(); }
 
 TEST(Runtime, SessionsShareOnePool) {
   const Model model = model_of(kTwoBranches);

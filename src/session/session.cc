@@ -36,13 +36,13 @@ Session::Impl::Impl(const Model& model_in, const SessionOptions& options_in,
                     const Runtime& runtime_in, SessionDelegates delegates_in)
     : model(model_in),
       options(options_in),
-      runtime(runtime_in.impl()),
+      runtime(Access::impl(runtime_in)),
       delegates(std::move(delegates_in)),
       width(runtime->start(options.threads > 0 ? options.threads : kMaxThreads)),
       account(account_for(options.budget, runtime->options.account)),
-      binder(model.impl().graph()),
+      binder(impl_of(model).graph()),
       plans(
-          model.impl().forms,
+          impl_of(model).forms,
           plan_options(options, width,
                        has_delegate()
                            ? [this](const Binding& binding) { return bound_for_delegate(binding); }
@@ -116,9 +116,9 @@ Result<Session> Session::create(const Model& model, const SessionOptions& option
   return without_exceptions([&]() -> Result<Session> {
     PX_RETURN_IF_ERROR(check_options(options));
     PX_ASSIGN(auto delegates,
-              delegates_for(options, runtime.impl()->delegates, runtime.impl()->log));
+              delegates_for(options, impl_of(runtime).delegates, impl_of(runtime).log));
     if (!options.pinned_plan.empty() && delegates.front().use.opened != nullptr) {
-      PX_ASSIGN(const auto canonical, model.impl().forms->canonical());
+      PX_ASSIGN(const auto canonical, impl_of(model).forms->canonical());
       SessionDelegate& only = delegates.front();
       PX_ASSIGN(only.pin,
                 PlanPin::open(options.pinned_plan, only.use.opened->table.name, canonical->graph));
@@ -146,7 +146,7 @@ Result<PlanReport> Session::plan(std::span<const DimValue> dims, const PlanOptio
     PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
     const RunBudget budget = impl_->budget();
     const auto within = [&](PlanReport report) {
-      report.passes = passes_of(impl_->model.impl(), std::move(report.passes));
+      report.passes = passes_of(impl_of(impl_->model), std::move(report.passes));
       report.budget_bytes = budget.bytes;
       report.memory_stalled = !budget.parallel;
       return report;

@@ -102,7 +102,7 @@ Result<std::vector<Calibration>> Session::Impl::know_rates(const Binding& bindin
   if (options.rates != Rates::kMeasured || wanted.cost_model != CostModel::kExact ||
       how.kernels.reference_only)
     return result;
-  PX_ASSIGN(auto lowered, model.impl().forms->of(binding, how.kernels));
+  PX_ASSIGN(auto lowered, impl_of(model).forms->of(binding, how.kernels));
   PX_ASSIGN(how.whole, compile(std::move(lowered), binding, how.kernels, how.refinement));
   const std::set<WorkKind> kinds = work_kinds(*how.whole);
   for (const SessionDelegate* each : opened()) {
@@ -120,8 +120,8 @@ Result<std::vector<Calibration>> Session::Impl::know_rates(const Binding& bindin
 
 Result<DelegatedPlan> Session::Impl::plan_regions(const Binding& binding, const PlanOptions& wanted,
                                                   const DelegatedOptions& how, bool lay_out) const {
-  PX_ASSIGN(const auto canonical, model.impl().forms->canonical());
-  PX_ASSIGN(const auto lowered, model.impl().forms->of(binding, how.kernels));
+  PX_ASSIGN(const auto canonical, impl_of(model).forms->canonical());
+  PX_ASSIGN(const auto lowered, impl_of(model).forms->of(binding, how.kernels));
   if (!wanted.profile.empty())
     return plan_for_delegate(canonical->graph, lowered->graph, binding, wanted, how);
   std::optional<PinnedPlans::Regions> pinned;
@@ -165,7 +165,7 @@ Result<DelegatedPlan> Session::Impl::delegated(const Binding& binding, const Pla
                                   .threads = width,
                                   .budget = limit.bytes,
                                   .admission = options.admission},
-                       .disabled_passes = model.impl().disabled_passes,
+                       .disabled_passes = impl_of(model).disabled_passes,
                        // As in the plan of a run, which has memory for the CPU as a fallback.
                        .substitute = wanted.profile.empty() && !options.require_full_delegation};
   if (wanted.profile.empty()) how.refused = refused_regions(binding);
@@ -188,8 +188,8 @@ DelegatedOptions Session::Impl::options_of_regions(const Binding& binding) const
   DelegatedOptions how;
   how.kernels = {options.kernels == Kernels::kReference, options.precision};
   how.refinement = options.refinement;
-  how.disabled_passes = model.impl().disabled_passes;
-  how.weights = model.impl().forms->plain()->weights;
+  how.disabled_passes = impl_of(model).disabled_passes;
+  how.weights = impl_of(model).forms->plain()->weights;
   how.substitute = !options.require_full_delegation;
   how.refused = refused_regions(binding);
   return how;
@@ -198,7 +198,7 @@ DelegatedOptions Session::Impl::options_of_regions(const Binding& binding) const
 /// Binds `binding` as without a delegate, in the version for which the CPU's weights are packed.
 Result<std::shared_ptr<Bound>> Session::Impl::bound_for_cpu(const Binding& binding,
                                                             const DelegatedOptions& how) const {
-  PX_ASSIGN(auto context, model.impl().forms->of(binding, how.kernels));
+  PX_ASSIGN(auto context, impl_of(model).forms->of(binding, how.kernels));
   PX_ASSIGN(auto compiled, compile(std::move(context), binding, how.kernels, how.refinement));
   return make_bound(std::move(compiled));
 }

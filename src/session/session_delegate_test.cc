@@ -31,7 +31,7 @@ constexpr std::string_view kText = R"(
 class SessionDelegateTest : public testing::Test {
  protected:
   SessionDelegateTest() {
-    runtime_.impl()->delegates.add(&table_);
+    impl_of(runtime_).delegates.add(&table_);
     options_.delegates = {"test"};
     options_.threads = 2;
     options_.offload = Offload::kAll;
@@ -81,7 +81,7 @@ TEST_F(SessionDelegateTest, RunsItsRegionsOnIt) {
   for (const bool own_memory : {false, true}) {
     faults_.own_memory = own_memory;
     const Runtime runtime = *Runtime::create({.threads = 2});
-    runtime.impl()->delegates.add(&table_);
+    impl_of(runtime).delegates.add(&table_);
     for (const Scheduler scheduler :
          {Scheduler::kSequential, Scheduler::kLayers, Scheduler::kDataflow}) {
       options_.scheduler = scheduler;
@@ -110,7 +110,7 @@ TEST_F(SessionDelegateTest, ReadsWhatTheCpuGivesTheCaller) {
   for (const bool own_memory : {false, true}) {
     faults_.own_memory = own_memory;
     const Runtime runtime = *Runtime::create({.threads = 2});
-    runtime.impl()->delegates.add(&table_);
+    impl_of(runtime).delegates.add(&table_);
     Session session = *Session::create(model, options_, runtime);
     const std::vector<float> x = numbers(5);
     for (int i = 0; i < 3; ++i) {
@@ -225,7 +225,7 @@ TEST_F(SessionDelegateTest, ASilentDelegateLosesItsPartInTheSameRun) {
   for (const bool own_memory : {false, true}) {
     faults_.own_memory = own_memory;
     const Runtime runtime = *Runtime::create({.threads = 2});
-    runtime.impl()->delegates.add(&table_);
+    impl_of(runtime).delegates.add(&table_);
     options_.delegate_time_limit_seconds = 0.05;
     Session session = *Session::create(model_, options_, runtime);
     faults_.silent = true;
@@ -245,7 +245,7 @@ TEST_F(SessionDelegateTest, ASilentDelegateLosesItsPartInTheSameRun) {
 TEST_F(SessionDelegateTest, AnAnswerMayComeAfterTheSessionsEnd) {
   {
     const Runtime runtime = *Runtime::create({.threads = 2});
-    runtime.impl()->delegates.add(&table_);
+    impl_of(runtime).delegates.add(&table_);
     options_.delegate_time_limit_seconds = 0.02;
     Session session = *Session::create(model_, options_, runtime);
     faults_.silent = true;
@@ -295,7 +295,7 @@ TEST_F(SessionDelegateTest, PlansSayWhatItGets) {
 TEST_F(SessionDelegateTest, RunsAtOnceWithRandomFaults) {
   faults_.own_memory = true;
   const Runtime runtime = *Runtime::create({.threads = 2});
-  runtime.impl()->delegates.add(&table_);
+  impl_of(runtime).delegates.add(&table_);
   Session session = *Session::create(model_, options_, runtime);
   std::vector<std::thread> callers;
   for (int caller = 0; caller < 3; ++caller) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <span>
 
+#include "base/access.h"
 #include "base/deadline.h"
 #include "parallax/session.h"
 #include "parallax/state.h"
@@ -39,7 +40,7 @@ struct Session::Impl {
   Impl& operator=(const Impl&) = delete;
 
   /// The graph after the passes, whose inputs and outputs are the model's.
-  const Graph& graph() const { return model.impl().graph(); }
+  const Graph& graph() const { return impl_of(model).graph(); }
   /// Returns the budget of a run that starts now. Under kAuto, reads the free memory; warns once if
   /// that cannot be read, and returns no limit then.
   RunBudget budget() const;

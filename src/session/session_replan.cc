@@ -122,8 +122,8 @@ void Session::Impl::learn_split(const Binding& binding, const TimedSplit& split)
   PlanOptions wanted;
   wanted.co_execution = true;
   DelegatedOptions how = options_of_regions(binding);
-  const auto canonical = model.impl().forms->canonical();
-  const auto lowered = model.impl().forms->of(binding, how.kernels);
+  const auto canonical = impl_of(model).forms->canonical();
+  const auto lowered = impl_of(model).forms->of(binding, how.kernels);
   const auto calibrations = know_rates(binding, wanted, true, how);
   if (!canonical || !lowered || !calibrations) return;
   const auto made = place_for_delegates((*canonical)->graph, (*lowered)->graph, binding,
@@ -140,9 +140,9 @@ void Session::Impl::learn_split(const Binding& binding, const TimedSplit& split)
 
 Status Session::Impl::replan(const Binding& binding, const Program& program) {
   const auto& times = static_cast<DelegateDevice&>(*program.bound->device).times();
-  PX_ASSIGN(const auto canonical, model.impl().forms->canonical());
+  PX_ASSIGN(const auto canonical, impl_of(model).forms->canonical());
   DelegatedOptions how = options_of_regions(binding);
-  PX_ASSIGN(const auto lowered, model.impl().forms->of(binding, how.kernels));
+  PX_ASSIGN(const auto lowered, impl_of(model).forms->of(binding, how.kernels));
   // The next plan may split other nodes than this one.
   const PlanOptions wanted;
   PX_ASSIGN(const auto calibrations, know_rates(binding, wanted, true, how));

@@ -82,7 +82,7 @@ Status check_tensors(const Graph& graph) {
 
 /// Whether the run's State receives the output.
 bool is_tied(const RunOptions& options, std::size_t output) {
-  return options.state != nullptr && options.state->impl().tie_of_output(output).has_value();
+  return options.state != nullptr && impl_of(*options.state).tie_of_output(output).has_value();
 }
 
 bool is_full(const Status& status) {
@@ -119,13 +119,13 @@ Deadline Session::Impl::deadline(const RunOptions& run_options) const {
 
 Status Session::Impl::run(std::span<const NamedInput> inputs, const Request& request) {
   if (request.deadline.stop.stop_requested()) return tl::unexpected(cancelled());
-  if (request.state != nullptr) return run_on(request.state->impl(), inputs, request);
+  if (request.state != nullptr) return run_on(impl_of(*request.state), inputs, request);
   // Reused by later runs, so that they allocate nothing for it.
   thread_local BoundInputs bound;
   PX_RETURN_IF_ERROR(binder.bind(inputs, bound));
   if (request.on != nullptr) PX_RETURN_IF_ERROR(request.on->reserve(bound.binding));
   // Not in the first run, whose outputs should not wait for this.
-  if (has_run) model.impl().weights().packed.promote_pages(kPromotion);
+  if (has_run) impl_of(model).weights().packed.promote_pages(kPromotion);
   Status status = run_bound(bound, request);
   has_run = true;
   return status;

@@ -158,7 +158,7 @@ State::~State() {
 
 Result<State> State::create(const Session& session, std::span<const Tie> ties) {
   return without_exceptions([&]() -> Result<State> {
-    const Session::Impl& of = session.impl();
+    const Session::Impl& of = impl_of(session);
     PX_ASSIGN(auto found, find_ties(of.graph(), ties));
     const MemoryBudget& budget = of.options.budget;
     const bool limited = budget.kind == MemoryBudget::Kind::kBytes;

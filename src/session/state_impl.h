@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/access.h"
 #include "base/deadline.h"
 #include "base/mutex.h"
 #include "parallax/model.h"
@@ -64,7 +65,7 @@ struct State::Impl {
   Impl(const Model& model_in, std::vector<Tied> ties_in, std::shared_ptr<MemoryAccount> account_in,
        std::optional<std::int64_t> limit_in);
 
-  const Graph& graph() const { return model.impl().graph(); }
+  const Graph& graph() const { return impl_of(model).graph(); }
   /// The graph input, or output, of a tie.
   const Value& input(std::size_t tie) const {
     return graph().values[graph().inputs[ties[tie].input]];

@@ -115,7 +115,7 @@ void StateRun::commit() {
 
 Status Session::Impl::run_on(State::Impl& state, std::span<const NamedInput> inputs,
                              const Request& request) {
-  if (&state.model.impl() != &model.impl())
+  if (&impl_of(state.model) != &impl_of(model))
     return refuse(ErrorCode::kInvalidInput, "the State belongs to another model");
   if (!state.turn.lock_within(request.deadline)) return tl::unexpected(ended(request.deadline));
   const MutexLock turn(state.turn, std::adopt_lock);

@@ -143,7 +143,7 @@ TEST_P(Cancel, AWaitForItsTurn) {
   // As many runs as have places.
   std::stop_source all, one;
   std::vector<std::thread> runs;
-  const auto& pool = runtime.impl()->workers.pool();
+  const auto& pool = impl_of(runtime).workers.pool();
   for (int i = 0; i < 9; ++i)
     runs.emplace_back([&] { EXPECT_TRUE(is_cancelled(run(session, kForEver, all.get_token()))); });
   while (pool.waiting() != 1) std::this_thread::yield();

@@ -133,12 +133,12 @@ TEST(CoresSession, RunsOfASplitTryOtherShares) {
   const Runtime runtime = *Runtime::create(runtime_options);
   // A device as fast as the CPU, so that a split is what is planned first, and both so slow that no
   // run of a split loses, however busy the machine is.
-  const auto opened = *runtime.impl()->delegates.open("cores");
+  const auto opened = *impl_of(runtime).delegates.open("cores");
   Calibration calibration;
   calibration.launch_seconds = 1e-6;
   for (const WorkKind kind : {WorkKind::kProduct, WorkKind::kElementwise, WorkKind::kFunction})
     calibration.samples.push_back({kind, 1e-3, 10, 10});
-  runtime.impl()->rates.of(*opened, 1)->assume(calibration);
+  impl_of(runtime).rates.of(*opened, 1)->assume(calibration);
   SessionOptions options = on_cores("", Offload::kProfitable);
   options.threads = 1;
   options.co_execution = true;

@@ -92,7 +92,7 @@ struct Count {
 };
 Count count(const Model& model) {
   Count count;
-  for (const Value& value : model.impl().graph().values) {
+  for (const Value& value : impl_of(model).graph().values) {
     if (!value.constant || deferred_depth(*value.constant) == 0) continue;
     ++count.deferred;
     count.computed += is_computed(*value.constant) ? 1 : 0;

@@ -51,7 +51,7 @@ class DelegateBudget : public testing::TestWithParam<BudgetWay> {
     faults_.in_host_memory = GetParam().in_host_memory;
     faults_.staging_bytes = GetParam().staging_bytes;
     runtime_ = *Runtime::create({.threads = 2, .log = [](LogLevel, std::string_view) {}});
-    runtime_->impl()->delegates.add(&table_);
+    impl_of(*runtime_).delegates.add(&table_);
     options_.threads = 1;
     options_.offload = Offload::kAll;
     options_.rates = Rates::kDeclared;
@@ -127,7 +127,7 @@ TEST(DelegateBudgetAtRunTime, WhatSufficesForTheCpuSuffices) {
   const px_delegate table = test_delegate();
   const Runtime runtime =
       *Runtime::create({.threads = 2, .log = [](LogLevel, std::string_view) {}});
-  runtime.impl()->delegates.add(&table);
+  impl_of(runtime).delegates.add(&table);
   const Model model = model_of(kGrowingText);
   SessionOptions options;
   options.threads = 1;

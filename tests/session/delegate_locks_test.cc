@@ -62,7 +62,7 @@ class DelegateLocks : public testing::TestWithParam<LockWay> {
     faults_.microseconds = 20;
     faults_.profile.replace(faults_.profile.find("dtypes"), 6, "dynamic_shapes = true\ndtypes");
     runtime_ = *Runtime::create({.threads = 2, .log = [](LogLevel, std::string_view) {}});
-    runtime_->impl()->delegates.add(&table_);
+    impl_of(*runtime_).delegates.add(&table_);
     options_.threads = 2;
     options_.delegates = {GetParam().delegate};
     options_.offload = Offload::kAll;
@@ -71,7 +71,7 @@ class DelegateLocks : public testing::TestWithParam<LockWay> {
     options_.budget = {MemoryBudget::Kind::kBytes, 250'000};
   }
 
-  bool opens() { return runtime_->impl()->delegates.open(GetParam().delegate).has_value(); }
+  bool opens() { return impl_of(*runtime_).delegates.open(GetParam().delegate).has_value(); }
 
   void run_callers(const char* text) {
     Session session = *Session::create(model_of(text), options_, *runtime_);
@@ -88,7 +88,8 @@ class DelegateLocks : public testing::TestWithParam<LockWay> {
       });
     for (std::thread& thread : threads) thread.join();
     EXPECT_GT(right_.exchange(0), 0);
-    EXPECT_LT(session.impl().plans.bindings(), kCallers * GetParam().sizes) << "plans were evicted";
+    EXPECT_LT(impl_of(session).plans.bindings(), kCallers * GetParam().sizes)
+        << "plans were evicted";
   }
 
   void run_size(Session& session, std::int64_t rows) {

@@ -43,7 +43,7 @@ class DelegateMemory : public testing::Test {
                                      const std::lock_guard lock(mutex_);
                                      lines_.emplace_back(line);
                                    }});
-      runtime_->impl()->delegates.add(&table_);
+      impl_of(*runtime_).delegates.add(&table_);
     }
     return *Session::create(model_, options_, *runtime_);
   }

@@ -113,7 +113,7 @@ class SoakRound {
     if (options_.budget.kind == MemoryBudget::Kind::kBytes) {
       EXPECT_LE(session_->peak_arena_bytes(), options_.budget.bytes) << what_;
     }
-    const std::shared_ptr<MemoryAccount> account = session_->impl().account;
+    const std::shared_ptr<MemoryAccount> account = impl_of(*session_).account;
     if (lies_.keeps_answers) run_most();
     session_.reset();
     oracle_.reset();
@@ -134,7 +134,7 @@ class SoakRound {
  private:
   Runtime runtime() const {
     Runtime made = *Runtime::create({.threads = 2, .log = [](LogLevel, std::string_view) {}});
-    made.impl()->delegates.add(&table_);
+    impl_of(made).delegates.add(&table_);
     return made;
   }
 
@@ -319,7 +319,7 @@ class SoakRound {
 
 SoakRound::Machine this_machine() {
   const Runtime runtime = *Runtime::create({.threads = 1});
-  return {runtime.impl()->delegates.open("opencl").has_value(), child_has_threads()};
+  return {impl_of(runtime).delegates.open("opencl").has_value(), child_has_threads()};
 }
 
 TEST(DelegateSoak, RandomLiesCallersBudgetsAndChildren) {

@@ -51,7 +51,7 @@ class StressRound {
     faults_.own_memory = random_() % 2 == 0;
     faults_.host_sees_it = random_() % 2 == 0;
     runtime_ = *Runtime::create({.threads = 2});
-    runtime_->impl()->delegates.add(&table);
+    impl_of(*runtime_).delegates.add(&table);
     const Scheduler schedulers[] = {Scheduler::kSequential, Scheduler::kLayers,
                                     Scheduler::kDataflow};
     options_.scheduler = schedulers[random_() % 3];

@@ -46,19 +46,19 @@ class MeasuredRatesTest : public FolderTest {
       lines_.emplace_back(line);
     };
     const Runtime runtime = *Runtime::create(options);
-    runtime.impl()->delegates.add(&table_);
-    runtime.impl()->rates.set_rules({.limit = std::chrono::seconds(60), .most_spread = 1e9});
+    impl_of(runtime).delegates.add(&table_);
+    impl_of(runtime).rates.set_rules({.limit = std::chrono::seconds(60), .most_spread = 1e9});
     return runtime;
   }
   /// The CPU takes 1 ms, or `cpu_seconds`, for each node, the delegate next to nothing.
   static void assume_it_is_fast(const Runtime& runtime, double cpu_seconds = 1e-3,
                                 const std::string& name = "test") {
-    const auto opened = *runtime.impl()->delegates.open(name);
+    const auto opened = *impl_of(runtime).delegates.open(name);
     Calibration calibration;
     calibration.launch_seconds = 1e-6;
     for (const WorkKind kind : {WorkKind::kElementwise, WorkKind::kFunction})
       calibration.samples.push_back({kind, 1e-6, cpu_seconds, 1e-6});
-    runtime.impl()->rates.of(*opened, 1)->assume(calibration);
+    impl_of(runtime).rates.of(*opened, 1)->assume(calibration);
   }
   /// How many regions the delegate ran.
   int run(Session& session, std::int64_t rows = 4) {
@@ -150,7 +150,7 @@ TEST_F(MeasuredRatesTest, ProbesCountInTheBudget) {
     EXPECT_THAT(lines_, Contains(HasSubstr("than the memory budget of")));
   }
   EXPECT_TRUE(
-      own.impl()->rates.of(**own.impl()->delegates.open("test"), 1)->known().samples.empty());
+      impl_of(own).rates.of(**impl_of(own).delegates.open("test"), 1)->known().samples.empty());
   options_.budget = {};
   // Nor does it know the launch, which may outweigh so small a model where the machine is busy.
   const Runtime other = runtime(false);
@@ -224,7 +224,7 @@ TEST_F(MeasuredRatesTest, TheNextDelegateGetsARegionThatLoses) {
     second.profile.replace(second.profile.find("name = \"test\""), 13, "name = \"other\"");
   const px_delegate table = test_delegate<1>();
   const Runtime own = runtime();
-  own.impl()->delegates.add(&table);
+  impl_of(own).delegates.add(&table);
   options_.delegates = {"test", "second"};
   assume_it_is_fast(own);
   assume_it_is_fast(own, 1e-3, "second");

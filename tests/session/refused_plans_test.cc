@@ -35,7 +35,7 @@ constexpr std::string_view kText = R"(
 class RefusedPlans : public FolderTest {
  protected:
   RefusedPlans() {
-    runtime_.impl()->delegates.add(&table_);
+    impl_of(runtime_).delegates.add(&table_);
     options_.delegates = {"test"};
     options_.threads = 1;
     options_.offload = Offload::kAll;
@@ -272,7 +272,7 @@ operators = ["MatMul", "Relu"]
       c = MatMul(b, w)
       output c)");
   const Runtime runtime = *Runtime::create({.threads = 1});
-  runtime.impl()->delegates.add(&table_);
+  impl_of(runtime).delegates.add(&table_);
   options_.offload = Offload::kProfitable;
   options_.co_execution = true;
   Session session = *Session::create(model, options_, runtime);

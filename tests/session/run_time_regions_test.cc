@@ -148,7 +148,7 @@ class RunTimeFaults : public testing::TestWithParam<bool> {
   RunTimeFaults() {
     faults_.own_memory = GetParam();
     faults_.profile.replace(faults_.profile.find("dtypes"), 6, "dynamic_shapes = true\ndtypes");
-    runtime_.impl()->delegates.add(&table_);
+    impl_of(runtime_).delegates.add(&table_);
     options_.delegates = {"test"};
     options_.threads = 2;
     options_.offload = Offload::kAll;

@@ -65,7 +65,7 @@ class Spellings : public testing::TestWithParam<Spelling> {};
 
 TEST_P(Spellings, BecomeOneOperatorThatGivesTheSame) {
   const Model model = unchained_model_of(GetParam().graph);
-  EXPECT_EQ(operators_of(model.impl().graph()), GetParam().operators);
+  EXPECT_EQ(operators_of(impl_of(model).graph()), GetParam().operators);
   auto session = Session::create(model, {.threads = 2});
   auto oracle = Session::create(model, {.threads = 1, .kernels = Kernels::kReference});
   ASSERT_TRUE(session && oracle);

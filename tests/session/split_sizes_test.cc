@@ -18,7 +18,7 @@ class SplitSizes : public testing::Test {
     // As fast as the CPU, so that each gets a part.
     const std::string_view fast = "macs_per_second = 1e15";
     faults_.profile.replace(faults_.profile.find(fast), fast.size(), "macs_per_second = 1e6");
-    runtime_.impl()->delegates.add(&table_);
+    impl_of(runtime_).delegates.add(&table_);
     options_.delegates = {"test"};
     options_.threads = 1;
     options_.rates = Rates::kDeclared;

@@ -45,7 +45,7 @@ TEST(TimeLimit, AWaitForAnotherThreadThatPacksEndsWithTheTime) {
     });
     serial_for(count, body);
   };
-  PlanCache plans(model.impl().forms, {.threads = 1}, pack);
+  PlanCache plans(impl_of(model).forms, {.threads = 1}, pack);
   const auto account = *make_memory_account();
   RunAdmission admission(plans, *account, [] { return RunBudget{}; });
   const Binding binding{{5}};

@@ -56,7 +56,9 @@ Status run_length(Session& session, std::int64_t length) {
   return {};
 }
 
-std::int64_t held_by(const Session& session) { return session.impl().account->memory.held_bytes(); }
+std::int64_t held_by(const Session& session) {
+  return impl_of(session).account->memory.held_bytes();
+}
 
 std::vector<std::int64_t> lengths_in(const std::string& order) {
   std::vector<std::int64_t> all, pass(kLengths);
@@ -140,7 +142,7 @@ TEST(Trim, FreesPiecesOfADevicesMemory) {
   faults.own_memory = true;
   const px_delegate table = test_delegate();
   const Runtime runtime = *Runtime::create({.threads = 1});
-  runtime.impl()->delegates.add(&table);
+  impl_of(runtime).delegates.add(&table);
   SessionOptions options;
   options.threads = 1;
   options.delegates = {"test"};
@@ -180,7 +182,7 @@ TEST(Trim, WorksWhileSessionsRun) {
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0);
-  EXPECT_EQ(session.impl().account->memory.busy_bytes(), 0);
+  EXPECT_EQ(impl_of(session).account->memory.busy_bytes(), 0);
 }
 
 }  // namespace

@@ -42,8 +42,8 @@ class TwoDelegates : public testing::Test {
   Session session() {
     if (!runtime_) {
       runtime_ = *Runtime::create({.threads = 2});
-      runtime_->impl()->delegates.add(&first_table_);
-      runtime_->impl()->delegates.add(&second_table_);
+      impl_of(*runtime_).delegates.add(&first_table_);
+      impl_of(*runtime_).delegates.add(&second_table_);
     }
     return *Session::create(model_, options_, *runtime_);
   }

@@ -1,0 +1,21 @@
+// Access to the contents of the API's classes, for the library and its tests. Thread-safe.
+#pragma once
+
+namespace parallax {
+
+/// The friend of Model, Runtime, Session, State and others.
+struct Access {
+  /// Returns the pointer to the contents of `object`, which was not moved from.
+  template <class T>
+  static const auto& impl(const T& object) {
+    return object.impl_;
+  }
+};
+
+/// Returns the contents of `object`. REQUIRES: it was not moved from.
+template <class T>
+auto& impl_of(const T& object) {
+  return *Access::impl(object);
+}
+
+}  // namespace parallax

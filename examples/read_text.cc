@@ -93,7 +93,7 @@ int main(int argc, char** argv) try {
   std::vector<std::string> characters = {""};  // the first class: nothing
   for (std::string line; std::getline(list, line);) characters.push_back(line);
   parallax::SessionOptions options;
-  options.budget = {parallax::MemoryBudget::Kind::kBytes, std::atoll(argv[5]) << 20};
+  options.budget = parallax::MemoryBudget::of_bytes(std::atoll(argv[5]) << 20);
   const auto account = parallax::make_memory_account().value();
   const auto runtime = Runtime::create({.account = account}).value();
   auto detector = Session::create(Model::load(argv[1]).value(), options, runtime).value();

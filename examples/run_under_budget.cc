@@ -43,7 +43,7 @@ int main(int argc, char** argv) {
   auto model = parallax::Model::load(argv[1]);
   if (!model) return fail(model.error());
   parallax::SessionOptions options;
-  options.budget = {parallax::MemoryBudget::Kind::kBytes, mebibytes * 1024 * 1024};
+  options.budget = parallax::MemoryBudget::of_bytes(mebibytes * 1024 * 1024);
   auto session = parallax::Session::create(*model, options);
   if (!session) return fail(session.error());
   auto plan = session->plan(dims);  // an error here says how many bytes are missing

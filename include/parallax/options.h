@@ -41,6 +41,13 @@ struct MemoryBudget {
   };
   Kind kind = Kind::kNone;
   std::int64_t bytes = 0;  ///< for kBytes, >= 0
+
+  /// Returns no limit, the default.
+  static constexpr MemoryBudget none() { return {}; }
+  /// Returns a limit of `limit` bytes, >= 0.
+  static constexpr MemoryBudget of_bytes(std::int64_t limit) { return {Kind::kBytes, limit}; }
+  /// Returns a limit that follows the free memory of the system.
+  static constexpr MemoryBudget automatic() { return {Kind::kAuto, 0}; }
 };
 /// The share of free memory that kAuto leaves unused (the paper: 30-50 %). Free memory is read when
 /// a run starts, and before a branch starts if the last reading is older than 10 ms: the minimum of

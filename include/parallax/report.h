@@ -164,7 +164,7 @@ struct PlanReport {
   std::vector<CpuNodeReport> cpu_nodes;      ///< bodies included
   /// The budget that the plan had to fit; nullopt without one.
   std::optional<std::int64_t> budget_bytes;
-  /// Under MemoryBudget::Kind::kAuto: every task of the system waits for memory, so branches run
+  /// Under MemoryBudget::automatic(): every task of the system waits for memory, so branches run
   /// one after the other.
   bool memory_stalled = false;
   std::vector<ThreadBytes> thread_bytes;     ///< for 1, 2, 4 and 8 threads, without a budget

@@ -74,7 +74,7 @@ struct RuntimeOptions {
   int threads = 0;
   /// Accounts the memory of all sessions of the runtime together: a run waits, first come, first
   /// served, until its bytes fit next to those of all other runs of the account. Null: sessions
-  /// under MemoryBudget::Kind::kAuto share one account, in all runtimes; every other session has
+  /// under MemoryBudget::automatic() share one account, in all runtimes; every other session has
   /// its own.
   std::shared_ptr<MemoryAccount> account = nullptr;
   PagePolicy pages = {};

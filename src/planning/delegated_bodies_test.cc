@@ -255,7 +255,7 @@ TEST_F(DelegatedBodies, KeepTheBudget) {
     }
     SessionOptions tight = options_;
     tight.threads = 1;
-    tight.budget = {MemoryBudget::Kind::kBytes, 3 * bytes};
+    tight.budget = MemoryBudget::of_bytes(3 * bytes);
     Session session = *Session::create(model_, tight, own);
     for (const bool taken : {true, false}) {
       const int before = faults_.runs;

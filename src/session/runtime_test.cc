@@ -108,8 +108,8 @@ TEST(Runtime, ItsAccountIsThatOfItsSessions) {
   RuntimeOptions options{.threads = 1};
   options.account = *make_memory_account();
   const Runtime runtime = *Runtime::create(options);
-  const SessionOptions bytes{.budget = {MemoryBudget::Kind::kBytes, std::int64_t{1} << 30}};
-  const SessionOptions automatic{.budget = {MemoryBudget::Kind::kAuto, 0}};
+  const SessionOptions bytes{.budget = MemoryBudget::of_bytes(std::int64_t{1} << 30)};
+  const SessionOptions automatic{.budget = MemoryBudget::automatic()};
   for (const SessionOptions& row : {SessionOptions{}, bytes, automatic}) {
     for (const bool shares : {true, false}) {
       const std::int64_t before = options.account->memory.peak_bytes();

@@ -36,7 +36,7 @@ TEST(Session, RefusesOptionsThatAreNone) {
   EXPECT_TRUE(refused({.precision = static_cast<Precision>(2)}));
   EXPECT_TRUE(refused({.threads = -1}));
   EXPECT_TRUE(refused({.threads = 1 << 20}));
-  EXPECT_TRUE(refused({.budget = {MemoryBudget::Kind::kBytes, -1}}));
+  EXPECT_TRUE(refused({.budget = MemoryBudget::of_bytes(-1)}));
   EXPECT_TRUE(refused({.max_loop_trips = -1}));
   for (const double seconds : {-1.0, 1e300, std::numeric_limits<double>::quiet_NaN(),
                                std::numeric_limits<double>::infinity()})
@@ -57,7 +57,7 @@ TEST(Session, RefusesOptionsThatAreNone) {
 TEST(Session, OptionsThatMakeNoSense) {
   const Model model = model_of(kTwoSymbols);
   EXPECT_EQ(Session::create(model, {.threads = -1}).error().code, ErrorCode::kInvalidInput);
-  EXPECT_EQ(Session::create(model, {.budget = {MemoryBudget::Kind::kBytes, -1}}).error().code,
+  EXPECT_EQ(Session::create(model, {.budget = MemoryBudget::of_bytes(-1)}).error().code,
             ErrorCode::kInvalidInput);
   SessionOptions rounded{.kernels = Kernels::kReference};
   rounded.precision = Precision::kBf16;

@@ -210,8 +210,7 @@ TEST(Session, OutputsAtAnyElementTakeNothingOfTheBudget) {
   const auto plan = free->plan(sizes);
   ASSERT_TRUE(plan);
   const std::int64_t needed = plan->arena_bytes.parallax + plan->scratch_bytes;
-  auto session =
-      Session::create(model, {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, needed}});
+  auto session = Session::create(model, {.threads = 2, .budget = MemoryBudget::of_bytes(needed)});
   ASSERT_TRUE(session);
   const auto bytes_of = [](const Tensor& t) { return t.view().bytes.size(); };
   std::vector<std::byte> memory(bytes_of((*expected)[0]) + 128);
@@ -236,8 +235,7 @@ TEST(Session, BudgetIsAGuarantee) {
   const std::vector<NamedInput> inputs = {{"x", x.view()}, {"mask", mask.view()}};
   int fitting = 0;
   for (std::int64_t bytes = 0; bytes < 80'000; bytes += 2'000) {
-    auto session =
-        Session::create(model, {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, bytes}});
+    auto session = Session::create(model, {.threads = 2, .budget = MemoryBudget::of_bytes(bytes)});
     ASSERT_TRUE(session);
     const auto outputs = session->run(inputs);
     if (outputs) {
@@ -249,7 +247,7 @@ TEST(Session, BudgetIsAGuarantee) {
   }
   EXPECT_GT(fitting, 0);
   EXPECT_LT(fitting, 40);
-  auto automatic = Session::create(model, {.budget = {MemoryBudget::Kind::kAuto, 0}});
+  auto automatic = Session::create(model, {.budget = MemoryBudget::automatic()});
   ASSERT_TRUE(automatic);
   EXPECT_TRUE(automatic->run(inputs));
 }
@@ -274,8 +272,7 @@ TEST(Session, ASmallerPlanLeavesRoomForDataDependentTensors) {
   const Tensor x = tensor(DType::kF32, {4096});
   bool fitted = false;
   for (std::int64_t bytes = 0; bytes < 300'000; bytes += 4096) {
-    auto session =
-        Session::create(model, {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, bytes}});
+    auto session = Session::create(model, {.threads = 2, .budget = MemoryBudget::of_bytes(bytes)});
     ASSERT_TRUE(session);
     const auto outputs = session->run(std::vector<NamedInput>{{"x", x.view()}});
     if (outputs) {

@@ -245,7 +245,7 @@ TEST(State, CountsInTheBudget) {
   EXPECT_GE(all, kState);
   for (const std::int64_t budget : {all, kState - 1}) {
     Session session =
-        *Session::create(model, {.threads = 1, .budget = {MemoryBudget::Kind::kBytes, budget}});
+        *Session::create(model, {.threads = 1, .budget = MemoryBudget::of_bytes(budget)});
     State state = *State::create(session, std::array{Tie{"h", "hn"}});
     for (int i = 0; i < 3; ++i) {
       const auto outputs = session.run(inputs, {.state = &state});

@@ -242,7 +242,7 @@ class Checker {
   void check_schedules(const Model& model, const Results& base) {
     for (int i = 0; i < 4; ++i) {
       SessionOptions options = any_options(random_);
-      if (random_.chance(5)) options.budget.kind = MemoryBudget::Kind::kAuto;
+      if (random_.chance(5)) options.budget = MemoryBudget::automatic();
       check_runs(model, options, base, text_of(options));
     }
   }
@@ -265,11 +265,11 @@ class Checker {
     std::int64_t tight = 0;
     for (std::size_t run = 0; run < runs(); ++run)
       tight = std::max(tight, bytes_of(model, sequential, run));
-    options.budget = {MemoryBudget::Kind::kBytes, tight};
+    options.budget = MemoryBudget::of_bytes(tight);
     check_runs(model, options, base, text_of(options), Allowed::kNodeOverBudget);
     const std::int64_t less = random_.between(0, tight);
     options = any_options(random_);
-    options.budget = {MemoryBudget::Kind::kBytes, less};
+    options.budget = MemoryBudget::of_bytes(less);
     check_runs(model, options, base, text_of(options), Allowed::kBudget);
   }
 

@@ -147,7 +147,7 @@ TEST_P(Zoo, NeverTakesMoreThanItsBudget) {
   const std::int64_t all = roomy.peak_arena_bytes();
 
   // Ten steps from one byte too few for the sequential plan to what the free choice takes.
-  auto none = session_of({MemoryBudget::Kind::kBytes, 0});
+  auto none = session_of(MemoryBudget::of_bytes(0));
   const auto refused = none.run(inputs.views);
   ASSERT_FALSE(refused);
   ASSERT_EQ(refused.error().code, ErrorCode::kBudgetExceeded);
@@ -155,7 +155,7 @@ TEST_P(Zoo, NeverTakesMoreThanItsBudget) {
   ASSERT_EQ(std::sscanf(refused.error().message.c_str(), "needs %ld bytes", &least), 1)
       << refused.error().message;
   ASSERT_LE(least, all);
-  auto short_of_one = session_of({MemoryBudget::Kind::kBytes, least - 1});
+  auto short_of_one = session_of(MemoryBudget::of_bytes(least - 1));
   const auto missing = short_of_one.run(inputs.views);
   ASSERT_FALSE(missing);
   EXPECT_THAT(missing.error().message, testing::HasSubstr(": 1 bytes missing"));
@@ -163,7 +163,7 @@ TEST_P(Zoo, NeverTakesMoreThanItsBudget) {
   for (int step = 0; step < 10; ++step) {
     const std::int64_t bytes = least + (all - least) * step / 9;
     const ArenaCount count;
-    auto session = session_of({MemoryBudget::Kind::kBytes, bytes});
+    auto session = session_of(MemoryBudget::of_bytes(bytes));
     const auto outputs = session.run(inputs.views);
     ASSERT_TRUE(outputs) << bytes << ": " << outputs.error().to_string();
     EXPECT_TRUE(same_bits(*outputs, *expected)) << bytes;
@@ -190,8 +190,7 @@ TEST(Budget, KeptPlansCountAgainstIt) {
   }
   // Room for the largest arena and two and a half plans beside the one in use.
   const std::int64_t bytes = arena[200] + plan * 5 / 2;
-  auto session =
-      *Session::create(model, {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, bytes}});
+  auto session = *Session::create(model, {.threads = 2, .budget = MemoryBudget::of_bytes(bytes)});
   for (const int repeat : {0, 1}) {
     for (std::int64_t seq = 190; seq <= 200; ++seq) {
       ASSERT_TRUE(session.run(ModelInputs(session, model, 1, seq).views)) << repeat;
@@ -202,7 +201,7 @@ TEST(Budget, KeptPlansCountAgainstIt) {
   EXPECT_LE(session.peak_arena_bytes(), bytes);
   // No room for plans at all: one is kept.
   auto tight =
-      *Session::create(model, {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, arena[190]}});
+      *Session::create(model, {.threads = 2, .budget = MemoryBudget::of_bytes(arena[190])});
   for (int i = 0; i < 3; ++i) {
     for (const std::int64_t seq : {190, 150})
       ASSERT_TRUE(tight.run(ModelInputs(tight, model, 1, seq).views));
@@ -225,7 +224,7 @@ TEST(Budget, SessionsShareAnAccountWithoutDeadlock) {
   RuntimeOptions options{.threads = 2};
   options.account = *make_memory_account();
   const auto session_of = [&](const Model& of) {
-    return *Session::create(of, {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, bytes}},
+    return *Session::create(of, {.threads = 2, .budget = MemoryBudget::of_bytes(bytes)},
                             *Runtime::create(options));
   };
   Session sessions[] = {session_of(model), session_of(model), session_of(growing)};
@@ -253,7 +252,7 @@ TEST(Budget, SessionsShareAnAccountWithoutDeadlock) {
 TEST(Budget, SessionsUnderAutoShareTheProcess) {
   const Model model = unchained_model_of(kBranches);
   const auto make = [&] {
-    return *Session::create(model, {.threads = 1, .budget = {MemoryBudget::Kind::kAuto, 0}});
+    return *Session::create(model, {.threads = 1, .budget = MemoryBudget::automatic()});
   };
   auto one = make(), other = make();
   ASSERT_TRUE(one.run(ModelInputs(one, model, 1, 100).views));
@@ -264,7 +263,7 @@ TEST(Budget, SessionsUnderAutoShareTheProcess) {
 /// Runs in a process of its own that may take `bytes` more of address space; 0 where all is well.
 int under_address_limit(std::int64_t bytes, std::int64_t rows, bool fits) {
   const Model model = unchained_model_of(kBranches);
-  auto session = *Session::create(model, {.threads = 1, .budget = {MemoryBudget::Kind::kAuto, 0}});
+  auto session = *Session::create(model, {.threads = 1, .budget = MemoryBudget::automatic()});
   const ModelInputs inputs(session, model, 1, rows);
   std::ifstream statm("/proc/self/statm");
   std::int64_t pages = 0;

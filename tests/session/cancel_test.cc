@@ -123,7 +123,7 @@ TEST_P(Cancel, AtAnyMomentLeavesTheSessionAsItWas) {
 TEST_P(Cancel, AWaitForMemory) {
   const auto account = *make_memory_account();
   constexpr std::int64_t kBytes = std::int64_t{64} << 20;
-  Session session = this->session({MemoryBudget::Kind::kBytes, kBytes}, account);
+  Session session = this->session(MemoryBudget::of_bytes(kBytes), account);
   std::optional<RunMemory::Lease> held;
   held.emplace(*account->memory.acquire({kBytes, {}, false}));
   std::stop_source caller;

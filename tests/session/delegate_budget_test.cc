@@ -59,7 +59,7 @@ class DelegateBudget : public testing::TestWithParam<BudgetWay> {
     Session cpu = *Session::create(model_, options_, *runtime_);
     // Of a chain of operators, more rows may need less: there are more parts then.
     for (std::int64_t rows = 1; rows <= kMaxBudgetRows; ++rows) run_size(cpu, rows);
-    options_.budget = {MemoryBudget::Kind::kBytes, GetParam().times * cpu.peak_arena_bytes()};
+    options_.budget = MemoryBudget::of_bytes(GetParam().times * cpu.peak_arena_bytes());
     options_.delegates = {GetParam().delegate};
   }
 
@@ -147,7 +147,7 @@ TEST(DelegateBudgetAtRunTime, WhatSufficesForTheCpuSuffices) {
     return {};
   };
   for (std::int64_t bytes = 1'300'000;; bytes -= 4'000) {
-    options.budget = {MemoryBudget::Kind::kBytes, bytes};
+    options.budget = MemoryBudget::of_bytes(bytes);
     options.delegates.clear();
     if (!run()) break;
     options.delegates = {"test"};

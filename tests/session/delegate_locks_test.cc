@@ -68,7 +68,7 @@ class DelegateLocks : public testing::TestWithParam<LockWay> {
     options_.offload = Offload::kAll;
     options_.rates = Rates::kDeclared;
     options_.delegate_time_limit_seconds = 600;  // the machine may be busy
-    options_.budget = {MemoryBudget::Kind::kBytes, 250'000};
+    options_.budget = MemoryBudget::of_bytes(250'000);
   }
 
   bool opens() { return impl_of(*runtime_).delegates.open(GetParam().delegate).has_value(); }

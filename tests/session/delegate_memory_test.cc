@@ -201,7 +201,7 @@ TEST_F(DelegateMemory, InTheCpusMemoryTheBudgetIsTheCpus) {
   EXPECT_EQ(plan.staged_bytes, 2 * kValue) << "x and e";
   for (const std::int64_t budget :
        {bytes, 2 * bytes, 2 * bytes + 50'000, 2 * bytes + 100'000, 3 * bytes + 200'000}) {
-    options_.budget = {MemoryBudget::Kind::kBytes, budget};
+    options_.budget = MemoryBudget::of_bytes(budget);
     Session session = this->session();
     for (int run = 0; run < 3; ++run) {
       expect_right(session);
@@ -236,7 +236,7 @@ TEST_F(DelegateMemory, WhatItTakesOfTheCpusMemoryIsTheBudgets) {
     const std::int64_t bytes = plan.arena_bytes.parallax + plan.scratch_bytes + plan.staged_bytes;
     EXPECT_GE(free.peak_arena_bytes(), bytes + row.least);
     EXPECT_LE(free.peak_arena_bytes(), bytes + 2 * row.least) << row.in_host_memory;
-    options_.budget = {MemoryBudget::Kind::kBytes, 2 * bytes};  // for a run that begins again
+    options_.budget = MemoryBudget::of_bytes(2 * bytes);  // for a run that begins again
     Session tight = session();
     for (int run = 0; run < 3; ++run) expect_right(tight);
     EXPECT_EQ(tight.delegates()[0].failures.empty(), row.least == 0);
@@ -254,7 +254,7 @@ TEST_F(DelegateMemory, ASilentDelegateDoesNotKeepTheRunFromItsBudget) {
     const PlanReport plan = *session().plan({&n, 1});
     const std::int64_t bytes = plan.arena_bytes.parallax + plan.scratch_bytes + plan.staged_bytes;
     options_.delegate_time_limit_seconds = 0.1;
-    options_.budget = {MemoryBudget::Kind::kBytes, 2 * bytes};
+    options_.budget = MemoryBudget::of_bytes(2 * bytes);
     Session session = this->session();
     faults_.silent = true;
     expect_right(session);

@@ -172,8 +172,8 @@ class SoakRound {
       if (!alone.run(input.views())) ADD_FAILURE() << text_;
     }
     const std::int64_t percents[] = {100, 110, 150, 200, 250, 400, 1000};
-    options_.budget = {MemoryBudget::Kind::kBytes,
-                       alone.peak_arena_bytes() * percents[random_() % 7] / 100};
+    options_.budget =
+        MemoryBudget::of_bytes(alone.peak_arena_bytes() * percents[random_() % 7] / 100);
   }
 
   /// What failed while a device kept memory works afterwards.

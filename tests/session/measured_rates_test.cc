@@ -140,7 +140,7 @@ TEST_F(MeasuredRatesTest, WithoutAFolderTheRuntimeKeepsThem) {
 TEST_F(MeasuredRatesTest, ProbesCountInTheBudget) {
   const Runtime own = runtime();
   faults_.at_once = true;
-  options_.budget = {MemoryBudget::Kind::kBytes, 20'000};
+  options_.budget = MemoryBudget::of_bytes(20'000);
   for (const bool own_memory : {false, true}) {
     faults_.own_memory = own_memory;
     Session small = *Session::create(model_, options_, own);

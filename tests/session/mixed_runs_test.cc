@@ -24,7 +24,7 @@ SessionOptions under_auto(Scheduler scheduler) {
   SessionOptions options;
   options.scheduler = scheduler;
   options.threads = 2;
-  options.budget.kind = MemoryBudget::Kind::kAuto;
+  options.budget = MemoryBudget::automatic();
   return options;
 }
 

@@ -184,7 +184,7 @@ TEST(Objects, TheBudgetCountsThem) {
     output y
   )");
   SessionOptions options;
-  options.budget = {MemoryBudget::Kind::kBytes, 100000};
+  options.budget = MemoryBudget::of_bytes(100000);
   auto session = Session::create(model, options);
   ASSERT_TRUE(session);
   Tensor x = *Tensor::allocate(DType::kF32, {1000});

@@ -127,7 +127,7 @@ TEST(RunTimeRegions, ALargerBudgetSufficesToo) {
   SessionOptions options = beside_cores();
   bool ran = false;
   for (std::int64_t kib = 256; kib <= 6144; kib += 96) {
-    options.budget = {MemoryBudget::Kind::kBytes, kib << 10};
+    options.budget = MemoryBudget::of_bytes(kib << 10);
     Session session = *Session::create(model, options);
     for (int i = 0; i < 2; ++i) {
       const auto got = session.run({&input, 1});
@@ -287,7 +287,7 @@ TEST_P(RunTimeFaults, TheLastTryWaitsForNoDevice) {
   faults_.binding_bytes = 3000;
   int fitted = 0;
   for (std::int64_t bytes = 5'000; bytes <= 40'000; bytes += 500) {
-    options_.budget = {MemoryBudget::Kind::kBytes, bytes};
+    options_.budget = MemoryBudget::of_bytes(bytes);
     Session session = *Session::create(model, options_, runtime_);
     for (const std::int64_t rows : {10, 20, 400}) {
       faults_.silent = rows == 400;

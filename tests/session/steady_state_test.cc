@@ -38,7 +38,7 @@ TEST_P(SteadyState, RunsAllocateNothing) {
   for (const int threads : {1, 2, 4}) {
     for (const bool budgeted : {false, true}) {
       SessionOptions options{GetParam(), threads};
-      if (budgeted) options.budget = {MemoryBudget::Kind::kBytes, std::int64_t{64} << 20};
+      if (budgeted) options.budget = MemoryBudget::of_bytes(std::int64_t{64} << 20);
       auto session = Session::create(model, options);
       ASSERT_TRUE(session);
       const Tensor x = *Tensor::allocate(DType::kF32, {2, 150, 64});

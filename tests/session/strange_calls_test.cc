@@ -131,8 +131,8 @@ TEST(StrangeCalls, OfBodiesInABudget) {
     end
     output y)");
   ask_session(model, {{"n", 30}},
-              {.threads = 2, .budget = {MemoryBudget::Kind::kBytes, std::int64_t{1} << 20}});
-  ask_session(model, {{"n", 30}}, {.threads = 2, .budget = {MemoryBudget::Kind::kAuto}});
+              {.threads = 2, .budget = MemoryBudget::of_bytes(std::int64_t{1} << 20)});
+  ask_session(model, {{"n", 30}}, {.threads = 2, .budget = MemoryBudget::automatic()});
 }
 
 }  // namespace

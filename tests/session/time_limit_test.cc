@@ -101,11 +101,10 @@ TEST_F(TimeLimitOfSession, EndsAWaitForOtherRuns) {
   RuntimeOptions options;
   const auto account = options.account = *make_memory_account();
   constexpr std::int64_t kBytes = 1 << 20;
-  auto session = Session::create(model_,
-                                 {.budget = {MemoryBudget::Kind::kBytes, kBytes},
-                                  .max_loop_trips = 10,
-                                  .time_limit_seconds = 0.02},
-                                 *Runtime::create(options));
+  auto session = Session::create(
+      model_,
+      {.budget = MemoryBudget::of_bytes(kBytes), .max_loop_trips = 10, .time_limit_seconds = 0.02},
+      *Runtime::create(options));
   ASSERT_TRUE(session);
   ASSERT_TRUE(session->plan({}));
   const auto held = account->memory.acquire({kBytes, {}, false});

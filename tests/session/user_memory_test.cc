@@ -98,7 +98,7 @@ void run_shifted(const Model& model, const std::vector<Session::DimValue>& dims,
 void expect_that_no_address_costs(const Model& model, const std::vector<Session::DimValue>& dims) {
   for (const int threads : {1, 2}) {
     const SessionOptions options{.threads = threads,
-                                 .budget = {MemoryBudget::Kind::kBytes, std::int64_t{1} << 30}};
+                                 .budget = MemoryBudget::of_bytes(std::int64_t{1} << 30)};
     Outcome aligned, shifted;
     run_shifted(model, dims, 0, options, aligned);
     run_shifted(model, dims, 1, options, shifted);

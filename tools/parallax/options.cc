@@ -154,8 +154,8 @@ std::vector<Session::DimValue> dims_of_run(const SymbolValues& values, std::size
 }
 
 MemoryBudget parse_budget(const std::string& text) {
-  if (text == "none") return MemoryBudget{};
-  if (text == "auto") return MemoryBudget{MemoryBudget::Kind::kAuto, 0};
+  if (text == "none") return MemoryBudget::none();
+  if (text == "auto") return MemoryBudget::automatic();
   double number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   const std::string_view unit(end, static_cast<std::size_t>(text.data() + text.size() - end));
@@ -168,8 +168,7 @@ MemoryBudget parse_budget(const std::string& text) {
     refuse("--memory-budget {}: no amount of memory; expected 64MiB, 1.5GB, 123456, auto or none",
            text);
   }
-  return MemoryBudget{MemoryBudget::Kind::kBytes,
-                      static_cast<std::int64_t>(number * found->second)};
+  return MemoryBudget::of_bytes(static_cast<std::int64_t>(number * found->second));
 }
 
 namespace {

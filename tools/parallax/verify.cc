@@ -148,7 +148,7 @@ Result<int> verify_schedules(const Options& given, const Model& model, const Inp
         SessionOptions options = common;
         options.scheduler = scheduler;
         options.threads = threads;
-        if (budgeted) options.budget = {MemoryBudget::Kind::kBytes, tight};
+        if (budgeted) options.budget = MemoryBudget::of_bytes(tight);
         auto outcome = run_once(given, model, options, inputs);
         if (!outcome) return tl::unexpected(outcome.error());
         if (tight == 0) tight = std::max(outcome->peak_bytes, largest_output(oracle));

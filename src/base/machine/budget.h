@@ -16,7 +16,7 @@ struct RunBudget {
   friend bool operator==(const RunBudget&, const RunBudget&) = default;
 };
 
-/// Returns the budget of MemoryBudget::Kind::kAuto: the free memory and `held`, the bytes that runs
+/// Returns the budget of MemoryBudget::automatic(): the free memory and `held`, the bytes that runs
 /// already hold, minus a share of both, kFreeMemoryMargin (parallax/options.h). The share is
 /// kPressedMemoryMargin if the operating system reports that some tasks wait for memory. If all
 /// tasks wait, `parallel` is false. If the free memory is not known, there is no limit.

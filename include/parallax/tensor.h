@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -21,20 +22,33 @@ namespace parallax {
 /// inline. The default is rank 0, a scalar.
 class Dims {
  public:
-  /// The highest rank that Parallax supports; the loader refuses models with a higher one.
+  /// The highest rank that Parallax supports, the limit of every Dims. The loader refuses models
+  /// with a higher rank.
   static constexpr int kMaxRank = 8;
 
   Dims() = default;
-  /// Keeps the first kMaxRank of `dims`: check the rank of untrusted shapes beforehand.
+  /// Makes dimensions that the program knows. REQUIRES: at most kMaxRank of them; asserted.
   Dims(std::initializer_list<std::int64_t> dims);
   explicit Dims(std::span<const std::int64_t> dims);
+  /// Returns untrusted dimensions. Errors: kUnsupported for a rank above kMaxRank; kInvalidInput
+  /// for a negative dimension.
+  static Result<Dims> checked(std::span<const std::int64_t> dims);
 
   int rank() const { return rank_; }
-  /// The size of an axis. REQUIRES: 0 <= axis < rank(); not checked.
-  std::int64_t operator[](int axis) const { return dims_[static_cast<std::size_t>(axis)]; }
-  std::int64_t& operator[](int axis) { return dims_[static_cast<std::size_t>(axis)]; }
-  /// Appends one dimension. REQUIRES: rank() < kMaxRank.
-  void push_back(std::int64_t dim) { dims_[static_cast<std::size_t>(rank_++)] = dim; }
+  /// The size of an axis. REQUIRES: 0 <= axis < rank(); asserted.
+  std::int64_t operator[](int axis) const {
+    assert(axis >= 0 && axis < rank_);
+    return dims_[static_cast<std::size_t>(axis)];
+  }
+  std::int64_t& operator[](int axis) {
+    assert(axis >= 0 && axis < rank_);
+    return dims_[static_cast<std::size_t>(axis)];
+  }
+  /// Appends one dimension. REQUIRES: rank() < kMaxRank; asserted.
+  void push_back(std::int64_t dim) {
+    assert(rank_ < kMaxRank);
+    dims_[static_cast<std::size_t>(rank_++)] = dim;
+  }
   const std::int64_t* begin() const { return dims_.data(); }
   const std::int64_t* end() const { return dims_.data() + rank_; }
   std::span<const std::int64_t> span() const {

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string>
+#include <utility>
 
 #include "base/checked.h"
 
@@ -13,9 +15,23 @@ Dims::Dims(std::initializer_list<std::int64_t> dims)
     : Dims(std::span<const std::int64_t>(dims.begin(), dims.size())) {}
 
 Dims::Dims(std::span<const std::int64_t> dims) {
+  assert(dims.size() <= kMaxRank);
+  // Without assertions, no mistake of a caller writes behind the array.
   for (const std::int64_t dim : dims.first(std::min<std::size_t>(dims.size(), kMaxRank))) {
     push_back(dim);
   }
+}
+
+Result<Dims> Dims::checked(std::span<const std::int64_t> dims) {
+  const auto refuse = [](ErrorCode code, std::string message) {
+    return tl::unexpected(Error{Stage::kSession, code, {}, std::move(message)});
+  };
+  if (dims.size() > kMaxRank)
+    return refuse(ErrorCode::kUnsupported, "rank " + std::to_string(dims.size()) +
+                                               " is more than " + std::to_string(kMaxRank));
+  for (const std::int64_t dim : dims)
+    if (dim < 0) return refuse(ErrorCode::kInvalidInput, "a dimension is " + std::to_string(dim));
+  return Dims(dims);
 }
 
 std::optional<std::int64_t> Dims::checked_elements() const {

@@ -23,8 +23,20 @@ TEST(Dims, TextAndEquality) {
   EXPECT_EQ((Dims{1, 3, 640}).to_string(), "1x3x640");
   EXPECT_EQ((Dims{1, 2}), (Dims{1, 2}));
   EXPECT_NE((Dims{1, 2}), (Dims{1, 2, 1}));
+}
+
+TEST(Dims, ChecksUntrustedShapes) {
   const std::array<std::int64_t, 9> nine = {1, 2, 3, 4, 5, 6, 7, 8, 9};
-  EXPECT_EQ(Dims(std::span<const std::int64_t>(nine)).rank(), Dims::kMaxRank);
+  const auto refused = Dims::checked(nine);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(refused.error().message, "rank 9 is more than 8");
+  const auto eight = Dims::checked(std::span(nine).first(8));
+  ASSERT_TRUE(eight);
+  EXPECT_EQ(eight->rank(), Dims::kMaxRank);
+  const std::array<std::int64_t, 2> negative = {3, -1};
+  EXPECT_EQ(Dims::checked(negative).error().code, ErrorCode::kInvalidInput);
+  EXPECT_EQ(*Dims::checked({}), Dims());
 }
 
 TEST(Tensor, IsAlignedAndZero) {

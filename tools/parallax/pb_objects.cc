@@ -69,9 +69,9 @@ Result<Object> read_strings(std::string_view message, const fs::path& file) {
       reader.skip();
     }
   }
-  if (dims.size() > static_cast<std::size_t>(Dims::kMaxRank))
-    return tl::unexpected(pb_refused(file, "has too many dimensions"));
-  auto object = Object::strings(Dims(dims), std::move(strings));
+  const auto shape = Dims::checked(dims);
+  if (!shape) return tl::unexpected(pb_refused(file, shape.error().message));
+  auto object = Object::strings(*shape, std::move(strings));
   if (!object)
     object.error().message = fmt::format("{}: {}", file.string(), object.error().message);
   return object;

@@ -131,6 +131,24 @@ struct ElementOf;
 #include "parallax/dtypes.def"
 #undef PX_DTYPE
 
+/// Whether tensors have elements of the C++ type T: a type of the list, as float or Float16.
+template <class T>
+concept TensorElement = !std::is_void_v<T> && (false
+#define PX_DTYPE(name, text, bits, kind, cpp, ...) || std::is_same_v<T, cpp>
+#include "parallax/dtypes.def"
+#undef PX_DTYPE
+                                              );
+/// Returns the DType whose elements have the C++ type T.
+template <TensorElement T>
+consteval DType dtype_of() {
+  DType found{};
+#define PX_DTYPE(name, text, bits, kind, cpp, ...) \
+  if (std::is_same_v<T, cpp>) found = DType::name;
+#include "parallax/dtypes.def"
+#undef PX_DTYPE
+  return found;
+}
+
 /// Types whose elements have bytes of their own and a C++ type.
 inline constexpr DTypeSet kByteTypes =
     dtypes_where([](const DTypeInfo& type) { return type.bits >= 8; });

@@ -12,6 +12,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "parallax/dtype.h"
 #include "parallax/result.h"
@@ -75,6 +76,9 @@ class Dims {
 /// elements exceeds 63 bits.
 std::optional<std::int64_t> bytes_of(DType dtype, const Dims& dims);
 
+/// Returns an error, kInvalidInput, unless tensors of `dims` have `elements` elements.
+Status check_elements(const Dims& dims, std::size_t elements);
+
 /// A read-only view of a dense row-major tensor: `bytes.size()` == bytes_of(dtype, dims), and
 /// `bytes.data()` is aligned to alignment_of(dtype). Copy a strided tensor first. A view never owns
 /// its memory, which must outlive it.
@@ -83,9 +87,18 @@ struct TensorView {
   Dims dims;
   std::span<const std::byte> bytes;
 
-  /// The first element. REQUIRES: T is the C++ type of `dtype` (ElementOf); not checked.
-  template <class T>
+  /// Returns a view of `elements`, as TensorView::of<float>(list, {1, 28, 28}). Errors:
+  /// kInvalidInput if `dims` have another number of elements.
+  template <TensorElement T>
+  static Result<TensorView> of(std::span<const T> elements, const Dims& dims) {
+    if (auto status = check_elements(dims, elements.size()); !status)
+      return tl::unexpected(std::move(status).error());
+    return TensorView{dtype_of<T>(), dims, std::as_bytes(elements)};
+  }
+  /// The first element. REQUIRES: dtype == dtype_of<T>(); asserted.
+  template <TensorElement T>
   const T* as() const {
+    assert(dtype == dtype_of<T>());
     return reinterpret_cast<const T*>(bytes.data());
   }
 };
@@ -96,9 +109,17 @@ struct MutableTensorView {
   Dims dims;
   std::span<std::byte> bytes;
 
+  /// As TensorView::of().
+  template <TensorElement T>
+  static Result<MutableTensorView> of(std::span<T> elements, const Dims& dims) {
+    if (auto status = check_elements(dims, elements.size()); !status)
+      return tl::unexpected(std::move(status).error());
+    return MutableTensorView{dtype_of<T>(), dims, std::as_writable_bytes(elements)};
+  }
   /// As TensorView::as().
-  template <class T>
+  template <TensorElement T>
   T* as() const {
+    assert(dtype == dtype_of<T>());
     return reinterpret_cast<T*>(bytes.data());
   }
   // NOLINTNEXTLINE(google-explicit-constructor): what may be written may be read
@@ -119,6 +140,16 @@ class Tensor {
   /// A view that is valid until the tensor is destroyed or assigned to; moving the tensor keeps it.
   TensorView view() const { return {dtype_, dims_, {memory_.get(), size_}}; }
   MutableTensorView mutable_view() { return {dtype_, dims_, {memory_.get(), size_}}; }
+  /// The elements, row-major, valid as long as view(). REQUIRES: dtype() == dtype_of<T>();
+  /// asserted.
+  template <TensorElement T>
+  std::span<const T> data() const {
+    return {view().as<T>(), size_ / sizeof(T)};
+  }
+  template <TensorElement T>
+  std::span<T> data() {
+    return {mutable_view().as<T>(), size_ / sizeof(T)};
+  }
 
  private:
   struct Free {

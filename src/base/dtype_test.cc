@@ -7,30 +7,24 @@
 #include <set>
 #include <string>
 
-#include "base/dtype_of.h"
 #include "parallax/tensor.h"
 
 namespace parallax {
 namespace {
 
-template <class T>
-concept HasDType = requires {
-  kDTypeOf<T>;
-};
-
 TEST(DTypeOf, GivesEachElementType) {
-  EXPECT_EQ(kDTypeOf<float>, DType::kF32);
-  EXPECT_EQ(kDTypeOf<double>, DType::kF64);
-  EXPECT_EQ(kDTypeOf<std::int64_t>, DType::kI64);
-  EXPECT_EQ(kDTypeOf<bool>, DType::kBool);
-  EXPECT_EQ(kDTypeOf<BFloat16>, DType::kBF16);
+  EXPECT_EQ(dtype_of<float>(), DType::kF32);
+  EXPECT_EQ(dtype_of<double>(), DType::kF64);
+  EXPECT_EQ(dtype_of<std::int64_t>(), DType::kI64);
+  EXPECT_EQ(dtype_of<bool>(), DType::kBool);
+  EXPECT_EQ(dtype_of<BFloat16>(), DType::kBF16);
 }
 
 TEST(DTypeOf, RefusesOtherTypes) {
-  static_assert(HasDType<std::int8_t>);
-  static_assert(!HasDType<char>);
-  static_assert(!HasDType<void>);
-  static_assert(!HasDType<long double>);
+  static_assert(TensorElement<std::int8_t>);
+  static_assert(!TensorElement<char>);
+  static_assert(!TensorElement<void>);
+  static_assert(!TensorElement<long double>);
 }
 
 TEST(DTypes, EachHasNamesAndCodesOfItsOwn) {
@@ -60,7 +54,7 @@ TEST(DTypes, ElementsInMemoryHaveTheBitsOfTheirRow) {
     dispatch<kByteTypes>(static_cast<DType>(i), [&](auto type) {
       using T = typename decltype(type)::type;
       EXPECT_EQ(static_cast<int>(sizeof(T)) * 8, kDTypes[i].bits) << kDTypes[i].text;
-      EXPECT_EQ(kDTypeOf<T>, static_cast<DType>(i));
+      EXPECT_EQ(dtype_of<T>(), static_cast<DType>(i));
       ++seen;
     });
   }
@@ -116,7 +110,7 @@ TEST(Dispatch, CallsForTypesOfTheSetAlone) {
   constexpr DTypeSet kSet = dtype_bit(DType::kF32) | dtype_bit(DType::kU8);
   const auto name = [](DType dtype) {
     return dispatch<kSet>(dtype, [](auto type) {
-      return std::string(to_string(kDTypeOf<typename decltype(type)::type>));
+      return std::string(to_string(dtype_of<typename decltype(type)::type>()));
     });
   };
   EXPECT_EQ(name(DType::kF32), "float32");

@@ -8,7 +8,6 @@
 #include <type_traits>
 
 #include "base/convert.h"
-#include "base/dtype_of.h"
 
 namespace parallax {
 namespace {
@@ -115,7 +114,7 @@ auto number_of(T element) {
   } else if constexpr (std::is_arithmetic_v<T>) {
     return element;
   } else {
-    return decode<kDTypeOf<T>>(element.bits);
+    return decode<dtype_of<T>()>(element.bits);
   }
 }
 
@@ -130,8 +129,8 @@ T element_of(Number x, Narrowing how) {
   } else if constexpr (std::is_same_v<T, Float8E8M0>) {
     return {encode_scale(static_cast<double>(x), how)};
   } else {
-    return {
-        static_cast<decltype(T::bits)>(encode<kDTypeOf<T>>(static_cast<double>(x), how.saturate))};
+    return {static_cast<decltype(T::bits)>(
+        encode<dtype_of<T>()>(static_cast<double>(x), how.saturate))};
   }
 }
 

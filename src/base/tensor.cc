@@ -66,6 +66,16 @@ std::optional<std::int64_t> bytes_of(DType dtype, const Dims& dims) {
   return elements ? bytes_of(dtype, *elements) : std::nullopt;
 }
 
+Status check_elements(const Dims& dims, std::size_t elements) {
+  const auto wanted = dims.checked_elements();
+  if (wanted && static_cast<std::size_t>(*wanted) == elements) return {};
+  return tl::unexpected(
+      Error{Stage::kSession,
+            ErrorCode::kInvalidInput,
+            {},
+            std::to_string(elements) + " elements are not those of " + dims.to_string()});
+}
+
 bool operator==(const Dims& a, const Dims& b) { return std::ranges::equal(a.span(), b.span()); }
 
 namespace {

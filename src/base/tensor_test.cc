@@ -48,6 +48,40 @@ TEST(Tensor, IsAlignedAndZero) {
   EXPECT_TRUE(Tensor::allocate(DType::kF32, {0, 5}));
 }
 
+TEST(TensorView, HasTheTypeOfItsElements) {
+  std::array<std::int64_t, 6> list = {1, 2, 3, 4, 5, 6};
+  const auto view = TensorView::of<std::int64_t>(list, {2, 3});
+  ASSERT_TRUE(view);
+  EXPECT_EQ(view->dtype, DType::kI64);
+  EXPECT_EQ(view->dims, (Dims{2, 3}));
+  EXPECT_EQ(view->as<std::int64_t>()[5], 6);
+  EXPECT_EQ(view->bytes.size(), sizeof(list));
+  const auto writable = MutableTensorView::of<std::int64_t>(list, {6});
+  ASSERT_TRUE(writable);
+  writable->as<std::int64_t>()[0] = 7;
+  EXPECT_EQ(list[0], 7);
+}
+
+TEST(TensorView, RefusesOtherSizes) {
+  std::array<float, 6> list = {};
+  for (const Dims& dims : {Dims{}, Dims{5}, Dims{2, 2}, Dims{-6}, Dims{0}}) {
+    const auto view = TensorView::of<float>(list, dims);
+    ASSERT_FALSE(view) << dims.to_string();
+    EXPECT_EQ(view.error().code, ErrorCode::kInvalidInput);
+    EXPECT_FALSE(MutableTensorView::of<float>(list, dims));
+  }
+  EXPECT_EQ(TensorView::of<float>(list, {4}).error().message, "6 elements are not those of 4");
+}
+
+TEST(Tensor, GivesItsElements) {
+  Tensor tensor = *Tensor::allocate(DType::kF32, {2, 2});
+  tensor.data<float>()[3] = 5;
+  const Tensor& same = tensor;
+  ASSERT_EQ(same.data<float>().size(), 4U);
+  EXPECT_EQ(same.data<float>()[3], 5);
+  EXPECT_TRUE(Tensor().data<float>().empty());
+}
+
 TEST(Tensor, HasTypesBelowAByteButNoTexts) {
   const auto nibbles = Tensor::allocate(DType::kI4, {3, 3});
   ASSERT_TRUE(nibbles);

@@ -16,7 +16,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/dtype_of.h"
 #include "base/status.h"
 #include "ir/builder.h"
 #include "kernels/registry.h"
@@ -28,7 +27,7 @@ namespace parallax {
 /// A tensor of the given row-major elements; there must be as many as `dims` say.
 template <class T>
 Tensor test_tensor(const Dims& dims, const std::vector<T>& elements) {
-  Tensor tensor = std::move(Tensor::allocate(kDTypeOf<T>, dims)).value();
+  Tensor tensor = std::move(Tensor::allocate(dtype_of<T>(), dims)).value();
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const T element = elements[i];
     std::memcpy(tensor.mutable_view().bytes.data() + i * sizeof(T), &element, sizeof(T));

@@ -44,7 +44,7 @@ void fill(const MutableTensorView& view) {
         view.as<std::int32_t>()[i] = 1 + small;
         break;
       default:
-        view.as<std::uint8_t>()[i] = static_cast<std::uint8_t>(small % 2);
+        view.bytes[static_cast<std::size_t>(i)] = static_cast<std::byte>(small % 2);
     }
   }
 }

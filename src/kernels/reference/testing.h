@@ -48,7 +48,7 @@ std::vector<T> run_one(OpKind op, std::vector<std::optional<Tensor>> inputs,
     ADD_FAILURE() << result.error().to_string();
     return {};
   }
-  EXPECT_EQ(result->at(output).dtype(), kDTypeOf<T>);
+  EXPECT_EQ(result->at(output).dtype(), dtype_of<T>());
   return test_values<T>(result->at(output));
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 struct Arguments {
   std::vector<parallax::Tie> ties;
-  std::vector<parallax::Session::DimValue> dims;
+  std::vector<parallax::DimValue> dims;
 };
 
 // What stands behind '=' is a number or the name of an output.

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "parallax/planner.h"
 #include "parallax/session.h"
 
 namespace {
@@ -16,8 +17,8 @@ int fail(const parallax::Error& error) {
   return 1;
 }
 
-std::vector<parallax::Session::DimValue> read_dims(int count, char** texts) {
-  std::vector<parallax::Session::DimValue> dims;
+std::vector<parallax::DimValue> read_dims(int count, char** texts) {
+  std::vector<parallax::DimValue> dims;
   for (int i = 0; i < count; ++i) {
     const char* text = texts[i];
     const char* equals = std::strchr(text, '=');
@@ -46,7 +47,8 @@ int main(int argc, char** argv) {
   options.budget = parallax::MemoryBudget::of_bytes(mebibytes * 1024 * 1024);
   auto session = parallax::Session::create(*model, options);
   if (!session) return fail(session.error());
-  auto plan = session->plan(dims);  // an error here says how many bytes are missing
+  auto plan =
+      parallax::Planner(*session).plan(dims);  // an error here says how many bytes are missing
   if (!plan) return fail(plan.error());
   std::cout << plan->branches << " branches in " << plan->layers << " layers take "
             << plan->arena_bytes.parallax / 1024 << " KiB\n";

@@ -37,7 +37,7 @@ parallax::Status start(Service& service, const parallax::Runtime& runtime, std::
   auto session = parallax::Session::create(*model, {}, runtime);
   if (!session) return tl::unexpected(session.error());
   service.session.emplace(std::move(*session));
-  std::vector<parallax::Session::DimValue> dims;
+  std::vector<parallax::DimValue> dims;
   for (const std::string& symbol : model->symbols()) dims.push_back({symbol, 1});
   auto shapes = service.session->input_dims(dims);
   if (!shapes) return tl::unexpected(shapes.error());

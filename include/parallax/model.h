@@ -28,6 +28,12 @@ struct Dimension {
   std::string symbol;       ///< text of the expression; empty if the dimension is fixed
 };
 
+/// The value of a free dimension (Model::symbols()), >= 0.
+struct DimValue {
+  std::string name;
+  std::int64_t value = 0;
+};
+
 /// The type of an input or output of a loaded model.
 struct TensorInfo {
   std::string name;           ///< unique among the inputs, and among the outputs

@@ -158,7 +158,7 @@ enum class CostModel : std::uint8_t {
   kMeasured,  ///< the same with rates of single operators from a calibration
 };
 
-/// The device that Session::plan plans for. It need not be present: its profile describes it.
+/// The device that Planner::plan plans for. It need not be present: its profile describes it.
 struct PlanOptions {
   /// A device profile (.toml) with a delegate, as in profiles/; empty: the session's delegates, or
   /// the CPU alone if it has none.

@@ -135,7 +135,7 @@ struct BodyReport {
   std::string error;
 };
 
-/// A plan for one combination of sizes (Session::plan).
+/// A plan for one combination of sizes (Planner::plan).
 struct PlanReport {
   int nodes = 0, branches = 0, layers = 0, parallel_layers = 0, max_branches = 0, regions = 0;
   ArenaBytes arena_bytes;

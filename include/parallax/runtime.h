@@ -80,7 +80,7 @@ struct RuntimeOptions {
   PagePolicy pages = {};
   /// A folder that keeps packed weights and a snapshot of the graph for the next process, which
   /// maps them: one file per model, written by the first run, or without packed weights by
-  /// Session::plan(). The file is named after the model's path; for a model from memory after the
+  /// Planner::plan(). The file is named after the model's path; for a model from memory after the
   /// hash of its bytes, which costs 25 ms for 265 MB at each load, and after its folder of external
   /// weights. A user who can write to the folder can change what models compute. Its files may be
   /// removed or replaced at any time. While a model loaded from one lives, the file must not be

@@ -116,28 +116,10 @@ class Session {
   Result<std::future<Result<std::vector<Tensor>>>> run_async(std::vector<NamedInput> inputs,
                                                              const RunOptions& options = {});
 
-  /// The value of a free dimension (Model::symbols()), >= 0.
-  struct DimValue {
-    std::string name;
-    std::int64_t value = 0;
-  };
-  /// Plans without running, with the session's delegates unless `options` names a profile. `dims`
-  /// gives a value to each of the model's symbols, once. Errors: kUnboundSymbol for a symbol
-  /// without a value; kInvalidInput for an unknown or repeated name or a negative value;
-  /// kBudgetExceeded; kOutOfMemory; with a profile also kIo and kInvalidInput for its file, and
-  /// kInvalidInput if it describes no delegate.
-  Result<PlanReport> plan(std::span<const DimValue> dims, const PlanOptions& options = {});
-  /// Replays that plan on the threads() fastest cores of the device profile in the file `profile`
-  /// (`parallax calibrate` writes one for this machine; profiles/ has phones). The delegate of
-  /// `options.profile` runs its regions next to these cores, in the time that the cost model
-  /// predicts. Errors: as plan(); kIo and kInvalidInput for the file, and kInvalidInput if it has
-  /// fewer cores.
-  Result<Prediction> predict(std::span<const DimValue> dims, const std::string& profile,
-                             const PlanOptions& options = {});
-  /// Returns the number of cores of the device of a profile. Errors: kIo, kInvalidInput.
-  static Result<int> profile_cores(const std::string& profile);
   /// Returns the concrete shapes of the inputs under `dims`, in the order of Model::inputs(), for
-  /// callers that generate inputs. Errors: kUnboundSymbol and kInvalidInput as plan().
+  /// callers that generate inputs. `dims` gives a value to each of the model's symbols, once.
+  /// Errors: kUnboundSymbol for a symbol without a value; kInvalidInput for an unknown or repeated
+  /// name or a negative value.
   Result<std::vector<Dims>> input_dims(std::span<const DimValue> dims) const;
 
   /// The most threads of one run, its caller's included.
@@ -155,10 +137,6 @@ class Session {
   /// The peak of the bytes that arenas and scratch of this session, or of all that share its
   /// account, held together.
   std::int64_t peak_arena_bytes() const;
-  /// Bytes of the plans that this session keeps, the latest one included: an estimate.
-  std::int64_t plan_cache_bytes() const;
-  /// Milliseconds spent on planning and packing so far.
-  PlanTimes plan_times() const;
 
   struct Impl;
 

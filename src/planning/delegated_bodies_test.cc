@@ -10,6 +10,7 @@
 
 #include "cache/test_folder.h"
 #include "delegate_host/test_delegate_util.h"
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"
@@ -118,8 +119,8 @@ class DelegatedBodies : public FolderTest {
 TEST_F(DelegatedBodies, PlansNameThem) {
   const Runtime own = runtime();
   Session session = this->session(own);
-  const Session::DimValue n{"n", 4};
-  const auto plan = session.plan({&n, 1});
+  const DimValue n{"n", 4};
+  const auto plan = Planner(session).plan({&n, 1});
   ASSERT_TRUE(plan) << plan.error().to_string();
   EXPECT_EQ(plan->regions, 5);
   ASSERT_EQ(plan->region_reports.size(), 5U);
@@ -148,11 +149,11 @@ TEST_F(DelegatedBodies, PlansNameThem) {
 TEST_F(DelegatedBodies, TheMostRegionsAreOfTheWholeModel) {
   const Runtime own = runtime();
   Session session = this->session(own);
-  const Session::DimValue n{"n", 4};
+  const DimValue n{"n", 4};
   for (const int most : {0, 1, 3, 9}) {
     PlanOptions wanted;
     wanted.max_regions = most;
-    const auto plan = session.plan({&n, 1}, wanted);
+    const auto plan = Planner(session).plan({&n, 1}, wanted);
     ASSERT_TRUE(plan) << plan.error().to_string();
     EXPECT_EQ(plan->regions, std::min(most, 5));
   }
@@ -244,14 +245,14 @@ TEST_F(DelegatedBodies, ASilentDelegateLosesItsPartInTheSameRun) {
 }
 
 TEST_F(DelegatedBodies, KeepTheBudget) {
-  const Session::DimValue n{"n", 32};
+  const DimValue n{"n", 32};
   for (const bool own_memory : {false, true}) {
     faults_.own_memory = own_memory;
     const Runtime own = runtime();
     std::int64_t bytes = 0;
     {
       Session roomy = this->session(own);
-      bytes = roomy.plan({&n, 1})->thread_bytes[0].min_bytes;
+      bytes = Planner(roomy).plan({&n, 1})->thread_bytes[0].min_bytes;
     }
     SessionOptions tight = options_;
     tight.threads = 1;

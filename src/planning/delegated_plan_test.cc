@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/session_test_util.h"
 #include "session/zoo_test_util.h"
@@ -38,10 +39,10 @@ TEST(DelegatedPlan, TheCpuFusesItsRestAlone) {
       output m)");
   auto session = Session::create(model, {.threads = 2});
   ASSERT_TRUE(session);
-  const auto alone = session->plan({});
+  const auto alone = Planner(*session).plan({});
   ASSERT_TRUE(alone) << alone.error().to_string();
   EXPECT_EQ(alone->nodes, 4) << "the activation is in the product, and Silu one node";
-  const auto plan = session->plan({}, on("tests/golden/small.toml"));
+  const auto plan = Planner(*session).plan({}, on("tests/golden/small.toml"));
   ASSERT_TRUE(plan) << plan.error().to_string();
   ASSERT_EQ(plan->regions, 1);
   EXPECT_EQ(plan->nodes, 5);
@@ -64,7 +65,7 @@ TEST(DelegatedPlan, TheCpuJoinsNothingThatWaitsForItselfOverARegion) {
       output s)");
   auto session = Session::create(model, {.threads = 2});
   ASSERT_TRUE(session);
-  const auto plan = session->plan({}, on("tests/golden/small.toml"));
+  const auto plan = Planner(*session).plan({}, on("tests/golden/small.toml"));
   ASSERT_TRUE(plan) << plan.error().to_string();
   ASSERT_EQ(plan->regions, 1);
   EXPECT_EQ(count(*plan, "MatMul", true), 2);
@@ -79,9 +80,9 @@ TEST(DelegatedPlan, WindowAttentionIsCutAtItsMasksAlone) {
   ASSERT_TRUE(model) << model.error().to_string();
   auto session = Session::create(*model, {.threads = 2});
   ASSERT_TRUE(session);
-  std::vector<Session::DimValue> dims;
+  std::vector<DimValue> dims;
   for (const std::string& symbol : model->symbols()) dims.push_back({symbol, 1});
-  const auto plan = session->plan(dims, on("profiles/opencl-mobile.toml"));
+  const auto plan = Planner(*session).plan(dims, on("profiles/opencl-mobile.toml"));
   ASSERT_TRUE(plan) << plan.error().to_string();
   EXPECT_EQ(plan->regions, 6);
   for (const CpuNodeReport& node : plan->cpu_nodes) {

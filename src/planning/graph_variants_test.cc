@@ -8,6 +8,7 @@
 #include <random>
 #include <string>
 
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/session_test_util.h"
 
@@ -132,8 +133,8 @@ TEST(GraphVariants, ThePlanIsOfTheFormThatRuns) {
   auto session = Session::create(model_of(cross_attention(s, random)), {.threads = 2});
   ASSERT_TRUE(session);
   const auto nodes = [&](std::int64_t queries) {
-    const std::vector<Session::DimValue> dims = {{"batch", 1}, {"queries", queries}, {"keys", 100}};
-    const auto plan = session->plan(dims);
+    const std::vector<DimValue> dims = {{"batch", 1}, {"queries", queries}, {"keys", 100}};
+    const auto plan = Planner(*session).plan(dims);
     EXPECT_TRUE(plan) << plan.error().to_string();
     return plan ? plan->nodes : 0;
   };

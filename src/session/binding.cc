@@ -314,10 +314,10 @@ Status check_all_bound(const Graph& graph, const Binding& binding) {
 
 }  // namespace
 
-Result<Binding> bind_dims(const Graph& graph, std::span<const Session::DimValue> dims) {
+Result<Binding> bind_dims(const Graph& graph, std::span<const DimValue> dims) {
   Binding binding;
   binding.symbols.resize(graph.symbols.size());
-  for (const Session::DimValue& dim : dims) {
+  for (const DimValue& dim : dims) {
     bool found = false;
     for (const SymbolId id : graph.symbols.ids()) {
       const Symbol& symbol = graph.symbols[id];

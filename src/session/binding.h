@@ -42,7 +42,7 @@ class InputBinder {
 /// Binds the symbols of the inputs to the values in `dims`. Errors: kInvalidInput for a name that
 /// is unknown or repeated and for a negative value; kUnboundSymbol, which lists all dimensions
 /// without a value.
-Result<Binding> bind_dims(const Graph& graph, std::span<const Session::DimValue> dims);
+Result<Binding> bind_dims(const Graph& graph, std::span<const DimValue> dims);
 
 /// Returns the concrete dims of the graph input `id`. Errors: kUnboundSymbol, kInvalidInput.
 Result<Dims> bound_dims(const Graph& graph, ValueId id, const Binding& binding);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <iterator>
 #include <utility>
 #include <vector>
 
@@ -10,10 +9,8 @@
 #include "base/user_call.h"
 #include "kernels/bf16.h"
 #include "kernels/packing_version.h"
-#include "report/plan_report.h"
 #include "session/session_impl.h"
 #include "session/session_options.h"
-#include "simulate/predict.h"
 
 namespace parallax {
 namespace {
@@ -127,66 +124,6 @@ Result<Session> Session::create(const Model& model, const SessionOptions& option
   });
 }
 
-namespace {
-
-/// Returns the passes that made a model. `lowering`, if not empty, replaces the last of them: they
-/// ran again on the CPU's part of a plan.
-std::vector<PassReport> passes_of(const Model::Impl& model, std::vector<PassReport> lowering) {
-  std::vector<PassReport> passes = model.passes;
-  passes.resize(passes.size() - std::min(passes.size(), lowering.size()));
-  std::ranges::move(lowering, std::back_inserter(passes));
-  return passes;
-}
-
-}  // namespace
-
-Result<PlanReport> Session::plan(std::span<const DimValue> dims, const PlanOptions& options) {
-  return without_exceptions([&]() -> Result<PlanReport> {
-    PX_RETURN_IF_ERROR(check_options(options));
-    PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
-    const RunBudget budget = impl_->budget();
-    const auto within = [&](PlanReport report) {
-      report.passes = passes_of(impl_of(impl_->model), std::move(report.passes));
-      report.budget_bytes = budget.bytes;
-      report.memory_stalled = !budget.parallel;
-      return report;
-    };
-    const Refinement refinement = impl_->options.refinement;
-    if (options.profile.empty() && !impl_->has_delegate()) {
-      PX_ASSIGN(const auto program, impl_->plans.get(binding, budget, true));
-      impl_->plans.save();
-      return within(report_of(*program, refinement));
-    }
-    PX_ASSIGN(const DelegatedPlan plan, impl_->delegated(binding, options, budget));
-    return within(report_of(plan, refinement));
-  });
-}
-
-Result<Prediction> Session::predict(std::span<const DimValue> dims, const std::string& profile,
-                                    const PlanOptions& options) {
-  return without_exceptions([&]() -> Result<Prediction> {
-    PX_RETURN_IF_ERROR(check_options(options));
-    PX_ASSIGN(const DeviceProfile device, load_timed_profile(profile));
-    PX_ASSIGN(const Binding binding, bind_dims(impl_->graph(), dims));
-    const RunBudget budget = impl_->budget();
-    std::shared_ptr<const Program> program;
-    if (options.profile.empty() && !impl_->has_delegate()) {
-      PX_ASSIGN(program, impl_->plans.get(binding, budget));
-    } else {
-      PX_ASSIGN(DelegatedPlan plan, impl_->delegated(binding, options, budget));
-      program = std::move(plan.program);
-    }
-    return parallax::predict(*program, device, impl_->options.scheduler);
-  });
-}
-
-Result<int> Session::profile_cores(const std::string& profile) {
-  return without_exceptions([&]() -> Result<int> {
-    PX_ASSIGN(const DeviceProfile device, load_timed_profile(profile));
-    return cores_of(device);
-  });
-}
-
 Result<std::vector<Dims>> Session::input_dims(std::span<const DimValue> dims) const {
   return without_exceptions([&]() -> Result<std::vector<Dims>> {
     const Graph& graph = impl_->graph();
@@ -239,12 +176,6 @@ void Session::trim() {
 int Session::threads() const { return impl_->width; }
 std::int64_t Session::peak_arena_bytes() const {
   return unless_forked_during_call([&] { return impl_->account->memory.peak_bytes(); });
-}
-std::int64_t Session::plan_cache_bytes() const {
-  return unless_forked_during_call([&] { return impl_->plans.bytes(); });
-}
-PlanTimes Session::plan_times() const {
-  return unless_forked_during_call([&] { return impl_->plans.times(); });
 }
 
 }  // namespace parallax

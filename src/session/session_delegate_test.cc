@@ -7,6 +7,7 @@
 
 #include "delegate_host/test_delegate_util.h"
 #include "load/onnx/onnx_test_util.h"
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"
@@ -283,8 +284,8 @@ TEST_F(SessionDelegateTest, WeightsThatAreMadeOfWeightsAreComputedBeforeItReadsT
 
 TEST_F(SessionDelegateTest, PlansSayWhatItGets) {
   Session session = this->session(model_);
-  const Session::DimValue n{"n", 4};
-  const auto plan = session.plan({&n, 1});
+  const DimValue n{"n", 4};
+  const auto plan = Planner(session).plan({&n, 1});
   ASSERT_TRUE(plan) << plan.error().to_string();
   EXPECT_EQ(plan->delegate, "test");
   EXPECT_EQ(plan->regions, 2);

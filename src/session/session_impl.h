@@ -45,7 +45,7 @@ struct Session::Impl {
   /// that cannot be read, and returns no limit then.
   RunBudget budget() const;
   /// Plans `binding` for the profile that `wanted` names, or else for the session's delegates.
-  /// Errors: as Session::plan().
+  /// Errors: as Planner::plan().
   Result<DelegatedPlan> delegated(const Binding& binding, const PlanOptions& wanted,
                                   const RunBudget& limit) const;
   /// Whether a delegate is open.

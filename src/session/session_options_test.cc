@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/session_test_util.h"
 
@@ -43,15 +44,15 @@ TEST(Session, RefusesOptionsThatAreNone) {
     EXPECT_TRUE(refused({.time_limit_seconds = seconds}));
   auto session = Session::create(model);
   ASSERT_TRUE(session);
-  const std::vector<Session::DimValue> dims = {{"batch", 1}, {"seq", 1}};
+  const std::vector<DimValue> dims = {{"batch", 1}, {"seq", 1}};
   PlanOptions unknown;
   unknown.cost_model = static_cast<CostModel>(3);
-  EXPECT_EQ(session->plan(dims, unknown).error().code, ErrorCode::kInvalidInput);
-  EXPECT_EQ(session->predict(dims, "none.toml", unknown).error().message,
+  EXPECT_EQ(Planner(*session).plan(dims, unknown).error().code, ErrorCode::kInvalidInput);
+  EXPECT_EQ(Planner(*session).predict(dims, "none.toml", unknown).error().message,
             "cost_model must be 0 to 2, not 3");
   unknown.cost_model = CostModel::kExact;
   unknown.offload = static_cast<Offload>(2);
-  EXPECT_EQ(session->plan(dims, unknown).error().message, "offload must be 0 to 1, not 2");
+  EXPECT_EQ(Planner(*session).plan(dims, unknown).error().message, "offload must be 0 to 1, not 2");
 }
 
 TEST(Session, OptionsThatMakeNoSense) {

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/status.h"
+#include "parallax/planner.h"
 #include "session/session_test_util.h"
 
 namespace parallax {
@@ -127,14 +128,15 @@ TEST(Session, RefusesWrongInputs) {
 TEST(Session, NamesAllDimensionsWithoutAValueAtOnce) {
   auto session = Session::create(model_of(kBranchesAndMask), {.threads = 1});
   ASSERT_TRUE(session);
-  const std::vector<Session::DimValue> none, batch = {{"batch", 2}};
-  for (const Error& error : {session->plan(none).error(), session->input_dims(none).error()}) {
+  const std::vector<DimValue> none, batch = {{"batch", 2}};
+  for (const Error& error :
+       {Planner(*session).plan(none).error(), session->input_dims(none).error()}) {
     EXPECT_EQ(error.code, ErrorCode::kUnboundSymbol);
     EXPECT_EQ(error.message,
               "dimensions without a value: 'batch' of input 'x' (batchxseqx4), 'seq' of input 'x' "
               "(batchxseqx4)");
   }
-  EXPECT_EQ(session->plan(batch).error().message,
+  EXPECT_EQ(Planner(*session).plan(batch).error().message,
             "dimension 'seq' of input 'x' (batchxseqx4) has no value");
 }
 
@@ -206,8 +208,8 @@ TEST(Session, OutputsAtAnyElementTakeNothingOfTheBudget) {
   ASSERT_TRUE(free);
   const auto expected = free->run(std::vector<NamedInput>{{"x", x.view()}, {"mask", mask.view()}});
   ASSERT_TRUE(expected);
-  const std::vector<Session::DimValue> sizes = {{"batch", 8}, {"seq", 64}};
-  const auto plan = free->plan(sizes);
+  const std::vector<DimValue> sizes = {{"batch", 8}, {"seq", 64}};
+  const auto plan = Planner(*free).plan(sizes);
   ASSERT_TRUE(plan);
   const std::int64_t needed = plan->arena_bytes.parallax + plan->scratch_bytes;
   auto session = Session::create(model, {.threads = 2, .budget = MemoryBudget::of_bytes(needed)});
@@ -309,8 +311,8 @@ TEST(Session, ManyThreadsRunAtOnce) {
 TEST(Session, PlansWithoutRunning) {
   auto session = Session::create(model_of(kBranchesAndMask), {.threads = 2});
   ASSERT_TRUE(session);
-  using Dim = Session::DimValue;
-  const auto report = session->plan(std::vector<Dim>{{"batch", 2}, {"seq", 8}});
+  using Dim = DimValue;
+  const auto report = Planner(*session).plan(std::vector<Dim>{{"batch", 2}, {"seq", 8}});
   ASSERT_TRUE(report) << report.error().to_string();
   EXPECT_EQ(report->branches, static_cast<int>(report->branch_reports.size()));
   EXPECT_EQ(report->layers, static_cast<int>(report->steps_per_layer.size()));
@@ -324,12 +326,13 @@ TEST(Session, PlansWithoutRunning) {
   ASSERT_TRUE(dims);
   EXPECT_THAT(*dims, testing::ElementsAre(Dims{2, 8, 4}, Dims{2, 16}));
 
-  EXPECT_EQ(session->plan(std::vector<Dim>{{"batch", 2}}).error().code, ErrorCode::kUnboundSymbol);
+  EXPECT_EQ(Planner(*session).plan(std::vector<Dim>{{"batch", 2}}).error().code,
+            ErrorCode::kUnboundSymbol);
   EXPECT_EQ(session->input_dims({}).error().code, ErrorCode::kUnboundSymbol);
   for (const std::vector<Dim>& bad : {std::vector<Dim>{{"batch", 2}, {"seq", 1}, {"width", 1}},
                                       std::vector<Dim>{{"batch", 2}, {"seq", -1}},
                                       std::vector<Dim>{{"batch", 2}, {"seq", 1}, {"seq", 1}}})
-    EXPECT_EQ(session->plan(bad).error().code, ErrorCode::kInvalidInput);
+    EXPECT_EQ(Planner(*session).plan(bad).error().code, ErrorCode::kInvalidInput);
 }
 
 }  // namespace

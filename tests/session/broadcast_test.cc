@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/session_test_util.h"
 
@@ -259,8 +260,8 @@ TEST(Broadcast, ErrorsNameNodeAndSizes) {
   EXPECT_EQ(model.outputs()[0].shape[0].symbol, "broadcast(n, m)");
   auto session = Session::create(model, {.threads = 1});
   ASSERT_TRUE(session);
-  const std::vector<Session::DimValue> dims = {{"n", 2}, {"m", 3}};
-  const auto report = session->plan(dims);
+  const std::vector<DimValue> dims = {{"n", 2}, {"m", 3}};
+  const auto report = Planner(*session).plan(dims);
   ASSERT_FALSE(report);
   EXPECT_EQ(report.error().node, "sum");
   EXPECT_THAT(report.error().message, testing::HasSubstr("broadcast(n, m)x4: with n = 2, m = 3"));

@@ -19,6 +19,7 @@
 #include "base/address_limit_test_util.h"
 #include "base/machine/memory_probe.h"
 #include "base/status.h"
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "planning/plan_cache.h"
 #include "session/allocations_test_util.h"
@@ -103,7 +104,7 @@ constexpr std::string_view kBranches = R"(
 /// Inputs as the command line tool makes them up: floats in [0, 1), integers 1 to 9, all true.
 struct ModelInputs {
   ModelInputs(const Session& session, const Model& model, std::int64_t batch, std::int64_t other) {
-    std::vector<Session::DimValue> dims;
+    std::vector<DimValue> dims;
     for (const std::string& name : model.symbols())
       dims.push_back({name, name == "batch" ? batch : other});
     const auto shapes = session.input_dims(dims);
@@ -184,9 +185,9 @@ TEST(Budget, KeptPlansCountAgainstIt) {
     auto roomy = *Session::create(model, {.threads = 2});
     ASSERT_TRUE(roomy.run(ModelInputs(roomy, model, 1, seq).views));
     arena[seq] = roomy.peak_arena_bytes();
-    plan = roomy.plan_cache_bytes();
+    plan = Planner(roomy).cache_bytes();
     ASSERT_TRUE(roomy.run(ModelInputs(roomy, model, 1, seq - 1).views));
-    later = roomy.plan_cache_bytes() - plan;
+    later = Planner(roomy).cache_bytes() - plan;
   }
   // Room for the largest arena and two and a half plans beside the one in use.
   const std::int64_t bytes = arena[200] + plan * 5 / 2;
@@ -194,9 +195,9 @@ TEST(Budget, KeptPlansCountAgainstIt) {
   for (const int repeat : {0, 1}) {
     for (std::int64_t seq = 190; seq <= 200; ++seq) {
       ASSERT_TRUE(session.run(ModelInputs(session, model, 1, seq).views)) << repeat;
-      EXPECT_LE(arena[seq] + session.plan_cache_bytes() - plan, bytes) << seq;
+      EXPECT_LE(arena[seq] + Planner(session).cache_bytes() - plan, bytes) << seq;
     }
-    EXPECT_GE(session.plan_cache_bytes(), later * 3) << "two are kept beside the latest";
+    EXPECT_GE(Planner(session).cache_bytes(), later * 3) << "two are kept beside the latest";
   }
   EXPECT_LE(session.peak_arena_bytes(), bytes);
   // No room for plans at all: one is kept.
@@ -206,7 +207,7 @@ TEST(Budget, KeptPlansCountAgainstIt) {
     for (const std::int64_t seq : {190, 150})
       ASSERT_TRUE(tight.run(ModelInputs(tight, model, 1, seq).views));
     ASSERT_TRUE(tight.run(ModelInputs(tight, model, 1, 190).views));
-    EXPECT_LE(tight.plan_cache_bytes(), plan);
+    EXPECT_LE(Planner(tight).cache_bytes(), plan);
   }
 }
 
@@ -322,7 +323,7 @@ TEST(Soak, RandomShapesKeepResidentMemoryBelowACeiling) {
     if (i > 1000 && i % 500 == 0) most = std::max(most, resident_bytes());
   }
   EXPECT_LT(most - at_start, std::int64_t{8} << 20);
-  EXPECT_LE(session.plan_cache_bytes(), 2 * kPlanCacheBytes);
+  EXPECT_LE(Planner(session).cache_bytes(), 2 * kPlanCacheBytes);
 }
 
 }  // namespace

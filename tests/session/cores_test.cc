@@ -5,6 +5,7 @@
 
 #include <mutex>
 
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/numbers_test_util.h"
 #include "session/runtime_impl.h"
@@ -28,7 +29,7 @@ std::size_t compare(const Model& model, const SessionOptions& options, std::int6
                     bool same_bits_wanted) {
   Session alone = *Session::create(model, {.threads = 2});
   Session beside = *Session::create(model, options);
-  std::vector<Session::DimValue> dims;
+  std::vector<DimValue> dims;
   for (const std::string& symbol : model.symbols()) dims.push_back({symbol, size});
   const auto shapes = *alone.input_dims(dims);
   std::vector<std::vector<std::byte>> bytes;
@@ -102,7 +103,7 @@ TEST(CoresSession, RunsAreSplitAsPlansAre) {
   options.rates = Rates::kDeclared;  // the machine may be busy
   options.co_execution = true;
   Session session = *Session::create(model, options);
-  const auto plan = session.plan({});
+  const auto plan = Planner(session).plan({});
   ASSERT_TRUE(plan) << plan.error().to_string();
   ASSERT_GT(plan->regions, 0);
   const std::vector<float> x(std::size_t{2048} * 256, 0.5F);

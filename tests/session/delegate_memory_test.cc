@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "delegate_host/test_delegate_util.h"
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"
@@ -195,8 +196,8 @@ TEST_F(DelegateMemory, InTheCpusMemoryTheBudgetIsTheCpus) {
   EXPECT_TRUE(problems().empty());
   EXPECT_EQ(free.delegates()[0].held_bytes, 100'000) << "two bindings that share";
   EXPECT_GE(free.peak_arena_bytes(), 100'000);
-  const Session::DimValue n{"n", kRows};
-  const PlanReport plan = *free.plan({&n, 1});
+  const DimValue n{"n", kRows};
+  const PlanReport plan = *Planner(free).plan({&n, 1});
   const std::int64_t bytes = plan.arena_bytes.parallax + plan.scratch_bytes + plan.staged_bytes;
   EXPECT_EQ(plan.staged_bytes, 2 * kValue) << "x and e";
   for (const std::int64_t budget :
@@ -220,7 +221,7 @@ TEST_F(DelegateMemory, WhatItTakesOfTheCpusMemoryIsTheBudgets) {
     std::int32_t in_host_memory;
     std::int64_t staging_bytes, least;  ///< that pieces add
   };
-  const Session::DimValue n{"n", kRows};
+  const DimValue n{"n", kRows};
   for (const Row& row :
        {Row{0, 0, 0}, Row{1, 0, 3 * kValue}, Row{0, 1000, 3 * 1000}, Row{1, 1000, 3 * 5096}}) {
     runtime_.reset();
@@ -232,7 +233,7 @@ TEST_F(DelegateMemory, WhatItTakesOfTheCpusMemoryIsTheBudgets) {
     expect_right(free);
     EXPECT_TRUE(problems().empty());
     EXPECT_GE(free.delegates()[0].held_bytes, 2 << 20);
-    const PlanReport plan = *free.plan({&n, 1});
+    const PlanReport plan = *Planner(free).plan({&n, 1});
     const std::int64_t bytes = plan.arena_bytes.parallax + plan.scratch_bytes + plan.staged_bytes;
     EXPECT_GE(free.peak_arena_bytes(), bytes + row.least);
     EXPECT_LE(free.peak_arena_bytes(), bytes + 2 * row.least) << row.in_host_memory;
@@ -250,7 +251,7 @@ TEST_F(DelegateMemory, ASilentDelegateDoesNotKeepTheRunFromItsBudget) {
     runtime_.reset();
     options_.budget = {};
     options_.delegate_time_limit_seconds = 60;
-    const Session::DimValue n{"n", kRows};
+    const DimValue n{"n", kRows};
     const PlanReport plan = *session().plan({&n, 1});
     const std::int64_t bytes = plan.arena_bytes.parallax + plan.scratch_bytes + plan.staged_bytes;
     options_.delegate_time_limit_seconds = 0.1;

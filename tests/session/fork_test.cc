@@ -13,6 +13,7 @@
 #include "base/fork.h"
 #include "base/machine/large_pages.h"
 #include "parallax/model.h"
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "planning/weight_prefault.h"
 #include "session/branches_test_util.h"
@@ -127,7 +128,7 @@ TEST_F(Fork, NothingRunsInAChildThatWasForkedDuringACall) {
               if (!refused(BranchesInput(10).run(*session))) return 1;
               if (!refused(Session::create(*model)) || !refused(Model::load("m.onnx"))) return 2;
               if (!refused(inspect_file("m.onnx"))) return 4;
-              if (session->plan_cache_bytes() != 0) return 3;
+              if (Planner(*session).cache_bytes() != 0) return 3;
               session.reset();
               model.reset();
               return 0;

@@ -6,6 +6,7 @@
 
 #include "cache/test_folder.h"
 #include "delegate_host/test_delegate_util.h"
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"
@@ -85,8 +86,8 @@ TEST_F(MeasuredRatesTest, ASlowDelegateGetsNothingAndIsTimedOnce) {
   {
     const Runtime first = runtime();
     Session session = *Session::create(model_, options_, first);
-    const Session::DimValue n{"n", 4};
-    const auto plan = session.plan({&n, 1});
+    const DimValue n{"n", 4};
+    const auto plan = Planner(session).plan({&n, 1});
     ASSERT_TRUE(plan) << plan.error().to_string();
     EXPECT_EQ(plan->regions, 0) << "what it says of itself is a lie";
     EXPECT_GT(plan->predicted_ms, 0);
@@ -112,16 +113,16 @@ TEST_F(MeasuredRatesTest, NothingIsTimedWhereOneLaunchOutweighsTheModel) {
                           "launch_seconds = 0.01");
   const Runtime own = runtime();
   Session session = *Session::create(model_, options_, own);
-  const Session::DimValue n{"n", 4};
-  const auto plan = session.plan({&n, 1});
+  const DimValue n{"n", 4};
+  const auto plan = Planner(session).plan({&n, 1});
   ASSERT_TRUE(plan) << plan.error().to_string();
   EXPECT_EQ(plan->regions, 0);
   EXPECT_GT(plan->predicted_ms, 0);
   EXPECT_EQ(run(session), 0);
   EXPECT_EQ(faults_.compiled, 0) << "the device was not needed to know that";
   EXPECT_TRUE(std::filesystem::is_empty(folder_));
-  const Session::DimValue many{"n", 300000};
-  ASSERT_TRUE(session.plan({&many, 1}));
+  const DimValue many{"n", 300000};
+  ASSERT_TRUE(Planner(session).plan({&many, 1}));
   EXPECT_GT(faults_.compiled, 0) << "a larger one may win";
 }
 
@@ -257,10 +258,10 @@ TEST_F(MeasuredRatesTest, PredictionsFollowRuns) {
   faults_.microseconds = 20000;
   options_.offload = Offload::kAll;
   Session session = *Session::create(model_, options_, own);
-  const Session::DimValue n{"n", 4};
-  const auto before = session.plan({&n, 1});
+  const DimValue n{"n", 4};
+  const auto before = Planner(session).plan({&n, 1});
   for (int i = 0; i < 12; ++i) EXPECT_EQ(run(session), 2) << "all of it, whatever it takes";
-  const auto after = session.plan({&n, 1});
+  const auto after = Planner(session).plan({&n, 1});
   ASSERT_TRUE(before && after);
   EXPECT_LT(before->predicted_ms, 10);
   EXPECT_GT(after->predicted_ms, 40) << "20 ms for each of two regions that follow each other";

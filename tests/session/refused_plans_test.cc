@@ -8,6 +8,7 @@
 
 #include "cache/test_folder.h"
 #include "delegate_host/test_delegate_util.h"
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"
@@ -119,8 +120,8 @@ TEST_F(RefusedPlans, ReportsAreThoseOfTheCpuAlone) {
   Session session = this->session(), alone = *Session::create(model_, {.threads = 1}, runtime_);
   refuse_both(faults_.fail_run);
   (void)run(session);
-  const Session::DimValue n{"n", 4};
-  const PlanReport plan = *session.plan({&n, 1}), expected = *alone.plan({&n, 1});
+  const DimValue n{"n", 4};
+  const PlanReport plan = *Planner(session).plan({&n, 1}), expected = *Planner(alone).plan({&n, 1});
   EXPECT_EQ(plan.regions, 0);
   EXPECT_EQ(plan.nodes, expected.nodes);
   EXPECT_EQ(plan.branches, expected.branches);
@@ -276,7 +277,7 @@ operators = ["MatMul", "Relu"]
   options_.offload = Offload::kProfitable;
   options_.co_execution = true;
   Session session = *Session::create(model, options_, runtime);
-  ASSERT_NE(session.plan({})->co_execution, "");
+  ASSERT_NE(Planner(session).plan({})->co_execution, "");
   faults_.refuse_compile = 1000;
   const std::vector<float> x(std::size_t{2048} * 256, 0.5F);
   const NamedInput input{"x", {DType::kF32, {2048, 256}, std::as_bytes(std::span(x))}};
@@ -289,7 +290,7 @@ operators = ["MatMul", "Relu"]
   const int compiled = faults_.compiled;
   EXPECT_EQ(regions_of_run(), 0U);
   EXPECT_EQ(faults_.compiled, compiled);
-  EXPECT_EQ(session.plan({})->co_execution, "");
+  EXPECT_EQ(Planner(session).plan({})->co_execution, "");
 }
 
 TEST_F(RefusedPlans, FullDelegationTriesEachRun) {

@@ -8,6 +8,7 @@
 
 #include "delegate_host/refusal.h"
 #include "delegate_host/test_delegate_util.h"
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"
@@ -108,8 +109,8 @@ TEST(RunTimeRegions, ThreadsRunOtherSizesAtOnce) {
 
 TEST(RunTimeRegions, PlansSayWhatSizeIsAssumed) {
   Session beside = *Session::create(model_of(kPicks), beside_cores());
-  const Session::DimValue n{"n", 64};
-  const auto plan = beside.plan({&n, 1});
+  const DimValue n{"n", 64};
+  const auto plan = Planner(beside).plan({&n, 1});
   ASSERT_TRUE(plan) << plan.error().to_string();
   EXPECT_EQ(plan->regions, 2);
   ASSERT_EQ(plan->region_reports.size(), 2U);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "parallax/model.h"
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/allocations_test_util.h"
 #include "session/session_test_util.h"
@@ -56,7 +57,7 @@ TEST(StrangeCalls, WithoutASession) {
 }
 
 /// A session that plans anew each time; one thread at least is not the caller's.
-void ask_session(const Model& model, const std::vector<Session::DimValue>& dims,
+void ask_session(const Model& model, const std::vector<DimValue>& dims,
                  const SessionOptions& options) {
   const std::string device = PX_SOURCE_DIR "/profiles/pixel6.toml";
   PlanOptions delegated;
@@ -72,16 +73,17 @@ void ask_session(const Model& model, const std::vector<Session::DimValue>& dims,
   std::optional<Session> session;
   const auto make = [&] { session.emplace(*Session::create(model, options)); };
   make();
-  ASSERT_TRUE(session->plan(dims, delegated) && session->predict(dims, device));
-  ASSERT_FALSE(session->profile_cores(mistaken));
+  ASSERT_TRUE(Planner(*session).plan(dims, delegated) && Planner(*session).predict(dims, device));
+  ASSERT_FALSE(Planner::profile_cores(mistaken));
   for (const Question& question : std::vector<Question>{
-           {"plan", [&] { return error_of(session->plan(dims)); }, make},
+           {"plan", [&] { return error_of(Planner(*session).plan(dims)); }, make},
            {"plan for a delegate",
-            [&] { return no_number(error_of(session->plan(dims, delegated))); }, make},
-           {"predict", [&] { return no_number(error_of(session->predict(dims, device))); }, make},
+            [&] { return no_number(error_of(Planner(*session).plan(dims, delegated))); }, make},
+           {"predict", [&] { return no_number(error_of(Planner(*session).predict(dims, device))); },
+            make},
            {"input_dims", [&] { return error_of(session->input_dims(dims)); }, make},
-           {"cores", [&] { return no_number(error_of(session->profile_cores(device))); }, make},
-           {"mistake", [&] { return no_number(error_of(session->profile_cores(mistaken))); }, make},
+           {"cores", [&] { return no_number(error_of(Planner::profile_cores(device))); }, make},
+           {"mistake", [&] { return no_number(error_of(Planner::profile_cores(mistaken))); }, make},
        })
     expect_errors(question);
   fs::remove(broken);

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/run_admission.h"
 #include "session/session_test_util.h"
@@ -87,13 +88,13 @@ TEST_F(TimeLimitOfSession, IsOverBeforeAnyMemoryIsTaken) {
   ASSERT_TRUE(session);
   EXPECT_TRUE(is_late(session->run({&input_, 1})));
   EXPECT_EQ(session->peak_arena_bytes(), 0);
-  EXPECT_GT(session->plan_times().plan, 0);  // planning came before
+  EXPECT_GT(Planner(*session).times().plan, 0);  // planning came before
 }
 
 TEST_F(TimeLimitOfSession, EndsARunBetweenNodes) {
   auto session = Session::create(model_, {.time_limit_seconds = 0.2});
   ASSERT_TRUE(session);
-  ASSERT_TRUE(session->plan({}));
+  ASSERT_TRUE(Planner(*session).plan({}));
   EXPECT_TRUE(is_late(session->run({&input_, 1})));
 }
 
@@ -106,7 +107,7 @@ TEST_F(TimeLimitOfSession, EndsAWaitForOtherRuns) {
       {.budget = MemoryBudget::of_bytes(kBytes), .max_loop_trips = 10, .time_limit_seconds = 0.02},
       *Runtime::create(options));
   ASSERT_TRUE(session);
-  ASSERT_TRUE(session->plan({}));
+  ASSERT_TRUE(Planner(*session).plan({}));
   const auto held = account->memory.acquire({kBytes, {}, false});
   ASSERT_TRUE(held);
   EXPECT_TRUE(is_late(session->run({&input_, 1})));

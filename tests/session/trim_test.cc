@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "delegate_host/test_delegate_util.h"
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"
 #include "session/session_impl.h"
@@ -112,12 +113,12 @@ INSTANTIATE_TEST_SUITE_P(Models, SessionSizes, testing::Values(kKnownSizes, kDat
 TEST(Trim, KeepsTheLatestPlanOnly) {
   auto session = *Session::create(model_of(kKnownSizes.text), {.threads = 1});
   for (const std::int64_t length : {40, 80, 120}) ASSERT_TRUE(run_length(session, length));
-  const std::int64_t plans = session.plan_cache_bytes();
+  const std::int64_t plans = Planner(session).cache_bytes();
   EXPECT_GT(held_by(session), 0);
   session.trim();
   EXPECT_EQ(held_by(session), 0);
-  EXPECT_LT(session.plan_cache_bytes(), plans / 2);
-  EXPECT_GT(session.plan_cache_bytes(), 0);
+  EXPECT_LT(Planner(session).cache_bytes(), plans / 2);
+  EXPECT_GT(Planner(session).cache_bytes(), 0);
   EXPECT_TRUE(run_length(session, 80));
 }
 

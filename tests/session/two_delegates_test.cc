@@ -5,6 +5,7 @@
 #include <set>
 
 #include "delegate_host/test_delegate_util.h"
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"
 #include "session/session_test_util.h"
@@ -160,8 +161,8 @@ TEST_F(TwoDelegates, NoneIsNamedTwice) {
 
 TEST_F(TwoDelegates, PlansNameTheDelegateOfEachRegion) {
   Session session = this->session();
-  const Session::DimValue n{"n", 4};
-  const auto plan = session.plan({&n, 1});
+  const DimValue n{"n", 4};
+  const auto plan = Planner(session).plan({&n, 1});
   ASSERT_TRUE(plan) << plan.error().to_string();
   EXPECT_EQ(plan->delegate, "test, other");
   EXPECT_EQ(plan->regions, 4);

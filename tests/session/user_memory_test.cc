@@ -56,7 +56,7 @@ struct Outcome {
 
 /// Runs of a new session with inputs and outputs `shift` elements behind aligned addresses; the
 /// last of them finds no memory at all.
-void run_shifted(const Model& model, const std::vector<Session::DimValue>& dims, std::int64_t shift,
+void run_shifted(const Model& model, const std::vector<DimValue>& dims, std::int64_t shift,
                  const SessionOptions& options, Outcome& outcome) {
   auto session = Session::create(model, options);
   ASSERT_TRUE(session) << session.error().to_string();
@@ -95,7 +95,7 @@ void run_shifted(const Model& model, const std::vector<Session::DimValue>& dims,
   outcome.arena_bytes = session->peak_arena_bytes();
 }
 
-void expect_that_no_address_costs(const Model& model, const std::vector<Session::DimValue>& dims) {
+void expect_that_no_address_costs(const Model& model, const std::vector<DimValue>& dims) {
   for (const int threads : {1, 2}) {
     const SessionOptions options{.threads = threads,
                                  .budget = MemoryBudget::of_bytes(std::int64_t{1} << 30)};
@@ -136,7 +136,7 @@ TEST_P(UserMemoryOfModels, CostsNothingAtAnyAddress) {
   if (path.empty()) GTEST_SKIP() << "xz is needed to unpack the model";
   const auto model = Model::load(path);
   ASSERT_TRUE(model) << model.error().to_string();
-  std::vector<Session::DimValue> dims;
+  std::vector<DimValue> dims;
   for (const std::string& symbol : model->symbols())
     dims.push_back({symbol, symbol == "batch" ? 1 : 9});
   expect_that_no_address_costs(*model, dims);

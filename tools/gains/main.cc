@@ -15,6 +15,7 @@
 
 #include "files.h"
 #include "parallax/elements.h"
+#include "parallax/planner.h"
 #include "parallax/session.h"
 #include "parse_command_line.h"
 
@@ -51,8 +52,8 @@ constexpr Step kSteps[] = {
 constexpr std::size_t kTrialRuns = 10;  // a dataflow session tries both orders first
 constexpr std::size_t kFewestRuns = 5, kMaxRuns = 1000;
 
-Result<std::vector<Session::DimValue>> read_dims(const std::vector<std::string>& texts) {
-  std::vector<Session::DimValue> dims;
+Result<std::vector<DimValue>> read_dims(const std::vector<std::string>& texts) {
+  std::vector<DimValue> dims;
   for (const std::string& text : texts) {
     const std::size_t equals = text.find('=');
     try {
@@ -128,7 +129,7 @@ struct Row {
 };
 
 Result<Row> measure_step(const Step& step, const Options& options,
-                         const std::vector<Session::DimValue>& dims) {
+                         const std::vector<DimValue>& dims) {
   LoadOptions load;
   if (!step.fused) load.disabled_passes = kFusions;
   auto model = Model::load(options.model, load);
@@ -141,7 +142,7 @@ Result<Row> measure_step(const Step& step, const Options& options,
   if (!session) return tl::unexpected(session.error());
   auto shapes = session->input_dims(dims);
   if (!shapes) return tl::unexpected(shapes.error());
-  auto plan = session->plan(dims);
+  auto plan = Planner(*session).plan(dims);
   if (!plan) return tl::unexpected(plan.error());
   std::vector<Tensor> tensors;
   std::vector<NamedInput> inputs;

@@ -10,6 +10,8 @@
 #include "bench_runs.h"
 #include "interrupt.h"
 #include "machine.h"
+#include "parallax/planner.h"
+#include "parallax/version.h"
 #include "report.h"
 #include "statistics.h"
 #include "trace_file.h"
@@ -46,7 +48,7 @@ nlohmann::json values_json(const SymbolValues& values, const std::vector<double>
   const std::size_t count = value_count(values);
   for (std::size_t value = 0; value < std::min(count, ms.size()); ++value) {
     nlohmann::json dims = nlohmann::json::object();
-    for (const Session::DimValue& dim : dims_of_run(values, value)) dims[dim.name] = dim.value;
+    for (const DimValue& dim : dims_of_run(values, value)) dims[dim.name] = dim.value;
     const auto part = of_value(ms, value, count);
     rows.push_back({{"dims", dims}, {"runs", part.size()}, {"latency_ms", latency_json(part)}});
   }
@@ -96,7 +98,7 @@ struct Measured {
   PlanReport plan;  // plan for the first value
 };
 
-nlohmann::json to_json(const Options& options, const Model& model, const Session& session,
+nlohmann::json to_json(const Options& options, const Model& model, Session& session,
                        const SymbolValues& values, const Measured& measured) {
   const Timed& timed = measured.timed;
   const PlanReport& plan = measured.plan;
@@ -127,7 +129,7 @@ nlohmann::json to_json(const Options& options, const Model& model, const Session
           {"peak_rss_bytes", measured.rss ? nlohmann::json(*measured.rss) : nlohmann::json()},
           {"arena_bytes", arena_json(plan.arena_bytes)},
           {"peak_arena_bytes", session.peak_arena_bytes()},
-          {"plan_cache_bytes", session.plan_cache_bytes()},
+          {"plan_cache_bytes", Planner(session).cache_bytes()},
           {"memory_budget", budget_json(options.session.budget, plan)},
           {"packed_weight_bytes", plan.packed_weight_bytes},
           {"cache", cache_json(model.cache())},
@@ -137,8 +139,8 @@ nlohmann::json to_json(const Options& options, const Model& model, const Session
           {"cpu_ms_per_run", timed.cpu_ms_per_run}};
 }
 
-void print(const Options& options, const Model& model, const Session& session,
-           const Measured& measured, const nlohmann::json& json) {
+void print(const Options& options, const Model& model, Session& session, const Measured& measured,
+           const nlohmann::json& json) {
   const Timed& timed = measured.timed;
   const LoadTimes& load = model.load_times();
   fmt::print("{}: {} runs{}, {} scheduler, {} threads{}, {}\n", options.model, timed.ms.size(),
@@ -158,7 +160,8 @@ void print(const Options& options, const Model& model, const Session& session,
       "weights {}, plans {}\n",
       measured.rss ? format_bytes(*measured.rss) : "unknown",
       format_bytes(session.peak_arena_bytes()), budget_text(options.session.budget, measured.plan),
-      format_bytes(measured.plan.packed_weight_bytes), format_bytes(session.plan_cache_bytes()));
+      format_bytes(measured.plan.packed_weight_bytes),
+      format_bytes(Planner(session).cache_bytes()));
   for (const DelegateReport& d : session.delegates()) {
     fmt::print("delegate     {}: {} regions, {} of them failed; predicted {:.3f} ms\n", d.name,
                measured.plan.regions, d.failures.size(), measured.plan.predicted_ms);
@@ -187,7 +190,7 @@ Status bench_command(const Options& options) {
     end_by_interrupt();
   }
   measured.rss = peak_rss_bytes();
-  auto plan = session->plan(dims_of_run(values, 0));
+  auto plan = Planner(*session).plan(dims_of_run(values, 0));
   if (!plan) return tl::unexpected(plan.error());
   measured.plan = *std::move(plan);
 

@@ -11,6 +11,7 @@
 
 #include "inputs.h"
 #include "interrupt.h"
+#include "parallax/planner.h"
 #include "report.h"
 #include "state.h"
 
@@ -181,7 +182,7 @@ Result<Timed> time_runs(const Options& options, const Model& model, Session& ses
   auto first = runner.run(0);
   if (!first) return tl::unexpected(first.error());
   timed.first_run_ms = *first;
-  timed.planning = session.plan_times();
+  timed.planning = Planner(session).times();
   {
     const std::size_t runs = warmup_runs(options, inputs->size());
     Progress progress("warm-up", runs);

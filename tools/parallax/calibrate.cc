@@ -17,6 +17,7 @@
 #include "files.h"
 #include "inputs.h"
 #include "parallax/model.h"
+#include "parallax/planner.h"
 #include "report.h"
 
 namespace parallax::cli {
@@ -171,7 +172,7 @@ Status calibrate_command(const Options& options) {
   toml::table profile;
   if (std::filesystem::exists(options.profile)) {
     // Later commands must be able to read it: the library's own reader decides.
-    if (auto cores = Session::profile_cores(options.profile); !cores)
+    if (auto cores = Planner::profile_cores(options.profile); !cores)
       return tl::unexpected(cores.error());
     std::ifstream file(options.profile, std::ios::binary);
     toml::parse_result parsed =

@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "inputs.h"
+#include "parallax/planner.h"
 
 namespace parallax::cli {
 namespace {
@@ -57,7 +58,7 @@ std::string shell_word(std::string_view word) {
   return quoted + "'";
 }
 
-Result<std::vector<Session::DimValue>> example_dims(const Model& model, const SymbolValues& known) {
+Result<std::vector<DimValue>> example_dims(const Model& model, const SymbolValues& known) {
   std::vector<std::pair<std::string, Meaning>> missing;
   for (const std::string& symbol : model.symbols())
     if (!known.contains(symbol)) missing.emplace_back(symbol, meaning_of(model, symbol));
@@ -65,12 +66,12 @@ Result<std::vector<Session::DimValue>> example_dims(const Model& model, const Sy
   if (!session) return tl::unexpected(session.error());
   std::optional<Error> first;
   for (const Sizes& sizes : kSizes) {
-    std::vector<Session::DimValue> found;
+    std::vector<DimValue> found;
     for (const auto& [symbol, meaning] : missing)
       found.push_back({symbol, value_of(meaning, sizes)});
-    std::vector<Session::DimValue> all = dims_of_run(known, 0);
+    std::vector<DimValue> all = dims_of_run(known, 0);
     all.insert(all.end(), found.begin(), found.end());
-    const auto plan = session->plan(all);
+    const auto plan = Planner(*session).plan(all);
     if (plan) return found;
     if (!first) first = plan.error();
     if (missing.empty()) break;
@@ -78,9 +79,9 @@ Result<std::vector<Session::DimValue>> example_dims(const Model& model, const Sy
   return tl::unexpected(*first);
 }
 
-std::string dim_options(const std::vector<Session::DimValue>& dims) {
+std::string dim_options(const std::vector<DimValue>& dims) {
   std::string text;
-  for (const Session::DimValue& dim : dims)
+  for (const DimValue& dim : dims)
     text += fmt::format(" --dim {}", shell_word(fmt::format("{}={}", dim.name, dim.value)));
   return text;
 }

@@ -7,15 +7,15 @@
 #include <utility>
 
 #include "example.h"
+#include "parallax/planner.h"
 #include "report.h"
 
 namespace parallax::cli {
 namespace {
 
-std::string dims_text(const std::vector<Session::DimValue>& dims) {
+std::string dims_text(const std::vector<DimValue>& dims) {
   std::vector<std::string> parts;
-  for (const Session::DimValue& dim : dims)
-    parts.push_back(fmt::format("{}={}", dim.name, dim.value));
+  for (const DimValue& dim : dims) parts.push_back(fmt::format("{}={}", dim.name, dim.value));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -53,13 +53,13 @@ Result<std::optional<Need>> need_of(const Options& options, const Model& model) 
   }
   Need need;
   need.dims = dims_of_run(known, 0);
-  for (Session::DimValue& dim : *chosen) {
+  for (DimValue& dim : *chosen) {
     need.chosen.push_back(dim.name);
     need.dims.push_back(std::move(dim));
   }
   auto session = Session::create(model);
   if (!session) return tl::unexpected(session.error());
-  auto plan = session->plan(need.dims);
+  auto plan = Planner(*session).plan(need.dims);
   if (!plan) return tl::unexpected(plan.error());
   need.plan = *std::move(plan);
   return need;
@@ -90,7 +90,7 @@ void print_need(const Need& need) {
 
 nlohmann::json need_json(const Need& need) {
   nlohmann::json dims = nlohmann::json::object();
-  for (const Session::DimValue& dim : need.dims) dims[dim.name] = dim.value;
+  for (const DimValue& dim : need.dims) dims[dim.name] = dim.value;
   return {{"dims", dims},
           {"chosen", need.chosen},
           {"packed_weight_bytes", need.plan.packed_weight_bytes},

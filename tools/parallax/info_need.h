@@ -12,7 +12,7 @@ namespace parallax::cli {
 
 /// Under one value for each free dimension.
 struct Need {
-  std::vector<Session::DimValue> dims;
+  std::vector<DimValue> dims;
   std::vector<std::string> chosen;  ///< dimensions that were not given, but tried out
   PlanReport plan;
 };

@@ -147,8 +147,8 @@ SymbolValues symbol_values(const Options& options, const Model& model) {
   return values;
 }
 
-std::vector<Session::DimValue> dims_of_run(const SymbolValues& values, std::size_t i) {
-  std::vector<Session::DimValue> dims;
+std::vector<DimValue> dims_of_run(const SymbolValues& values, std::size_t i) {
+  std::vector<DimValue> dims;
   for (const auto& [name, list] : values) dims.push_back({name, list[i % list.size()]});
   return dims;
 }

@@ -103,7 +103,7 @@ MemoryBudget parse_budget(const std::string& text);
 /// for names that the model does not have and for values that contradict the model or each other.
 SymbolValues symbol_values(const Options& options, const Model& model);
 /// The values that run `i` takes.
-std::vector<Session::DimValue> dims_of_run(const SymbolValues& values, std::size_t i);
+std::vector<DimValue> dims_of_run(const SymbolValues& values, std::size_t i);
 
 /// Runs the session of `options` with its delegates. Throws UsageError for one that is not there.
 void use_delegates(Options& options);

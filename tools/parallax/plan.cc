@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "parallax/planner.h"
 #include "profiles.h"
 #include "report.h"
 
@@ -301,7 +302,7 @@ Status plan_command(const Options& options) {
   }
   auto opened = open_model(used, false);
   if (!opened) return tl::unexpected(opened.error());
-  auto plan = opened->session.plan(dims_of_run(opened->values, 0), wanted);
+  auto plan = Planner(opened->session).plan(dims_of_run(opened->values, 0), wanted);
   if (!plan) return tl::unexpected(plan.error());
   Status full = options.require_full_delegation ? check_full_delegation(*plan) : Status{};
   if (options.json != "-") {

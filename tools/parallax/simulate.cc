@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "parallax/planner.h"
 #include "profiles.h"
 #include "report.h"
 
@@ -94,7 +95,7 @@ Status simulate_command(const Options& options) {
     check_runs(options);
     wanted.profile = find_profile(options.delegates.front());
   }
-  auto cores = Session::profile_cores(device);
+  auto cores = Planner::profile_cores(device);
   if (!cores) return tl::unexpected(cores.error());
   if (*cores == 0) {
     throw UsageError(
@@ -107,7 +108,8 @@ Status simulate_command(const Options& options) {
   if (own.session.threads == 0) own.session.threads = *cores;
   auto opened = open_model(own, false);
   if (!opened) return tl::unexpected(opened.error());
-  auto prediction = opened->session.predict(dims_of_run(opened->values, 0), device, wanted);
+  auto prediction =
+      Planner(opened->session).predict(dims_of_run(opened->values, 0), device, wanted);
   if (!prediction) return tl::unexpected(prediction.error());
   if (options.json != "-") print(options, *prediction);
   return options.json.empty() ? Status{} : write_json(options.json, to_json(options, *prediction));

@@ -80,8 +80,8 @@ def main():
             include = re.match(r'\s*#include "([^"]+)"', line)
             if include and not include.group(1).startswith("parallax/"):
                 wrong.append(f"{file.relative_to(ROOT)}:{number}: a public header includes {include.group(1)}")
-    if len(list((ROOT / "include" / "parallax").glob("*.h"))) > 13:
-        wrong.append("include/parallax: more than 13 public headers")
+    if len(list((ROOT / "include" / "parallax").glob("*.h"))) > 16:
+        wrong.append("include/parallax: more than 16 public headers")
     print("\n".join([*wrong, f"layers: {pairs} pairs of folders"]))
     return 1 if wrong else 0
 

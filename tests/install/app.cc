@@ -1,7 +1,7 @@
 // What a user's first program looks like: load a model, say what it takes.
 #include <iostream>
 
-#include "parallax/session.h"
+#include "parallax/parallax.h"
 
 int main(int argc, char** argv) {
   auto model = parallax::Model::load(argc > 1 ? argv[1] : "");

@@ -14,6 +14,7 @@
 #include "example.h"
 #include "files.h"
 #include "options.h"
+#include "parallax/version.h"
 
 namespace parallax::cli {
 namespace {

@@ -27,18 +27,18 @@ enum class ErrorCode : std::uint8_t {
   kInternal,        ///< a bug in Parallax: please report it
 };
 
-/// The stage of the pipeline that detected an error.
+/// The stage of the pipeline that detected an error, named as the folder of src/ that does it.
 enum class Stage : std::uint8_t {
   kLoad,       ///< parsing the model file
-  kPasses,     ///< rewriting the graph
+  kSimplify,   ///< rewriting the graph: all passes, those of lowering included
   kPartition,  ///< choosing the regions of delegates; opening delegates
   kBranch,     ///< splitting the graph into branches and layers
   kMemory,     ///< placing tensors in the arena
   kSchedule,   ///< choosing which branches run concurrently
   kCompile,    ///< selecting kernels; compiling regions
-  kExecute,    ///< running
+  kRun,        ///< running
   kSession,    ///< checking the arguments of a call
-  kIo          ///< reading or writing files; making objects
+  kFiles       ///< reading or writing files; making objects
 };
 
 /// Returns the code in words, e.g. "invalid model"; "unknown" if the number is no ErrorCode.

@@ -34,13 +34,13 @@ struct Deadline {
 
 /// Returns the error of a cancelled run. Its text is short enough for a string to need no
 /// allocation.
-inline Error cancelled() { return {Stage::kExecute, ErrorCode::kCancelled, {}, "cancelled"}; }
+inline Error cancelled() { return {Stage::kRun, ErrorCode::kCancelled, {}, "cancelled"}; }
 
 /// Returns the reason why a wait ended without success: kCancelled if the caller cancelled,
 /// otherwise kLimitExceeded.
 inline Error ended(const Deadline& deadline) {
   if (deadline.stop.stop_requested()) return cancelled();
-  return {Stage::kExecute, ErrorCode::kLimitExceeded, {}, "the time limit of the run is over"};
+  return {Stage::kRun, ErrorCode::kLimitExceeded, {}, "the time limit of the run is over"};
 }
 
 /// Errors: kCancelled if the caller requested a stop; kLimitExceeded if the time is over.

@@ -9,7 +9,7 @@ namespace parallax {
 namespace {
 
 tl::unexpected<Error> no_object(std::string message) {
-  return tl::unexpected(Error{Stage::kIo, ErrorCode::kInvalidInput, {}, std::move(message)});
+  return tl::unexpected(Error{Stage::kFiles, ErrorCode::kInvalidInput, {}, std::move(message)});
 }
 
 }  // namespace

@@ -34,8 +34,8 @@ std::string_view to_string(Stage stage) {
   switch (stage) {
     case Stage::kLoad:
       return "load";
-    case Stage::kPasses:
-      return "passes";
+    case Stage::kSimplify:
+      return "simplify";
     case Stage::kPartition:
       return "partition";
     case Stage::kBranch:
@@ -46,12 +46,12 @@ std::string_view to_string(Stage stage) {
       return "schedule";
     case Stage::kCompile:
       return "compile";
-    case Stage::kExecute:
-      return "execute";
+    case Stage::kRun:
+      return "run";
     case Stage::kSession:
       return "session";
-    case Stage::kIo:
-      return "io";
+    case Stage::kFiles:
+      return "files";
   }
   return "unknown";
 }

@@ -104,7 +104,9 @@ TEST(Error, IsOneLine) {
   error.node = "conv_3";
   EXPECT_EQ(error.to_string(), "node 'conv_3': bad?name?[1m");
   EXPECT_EQ(to_string(ErrorCode::kBudgetExceeded), "budget exceeded");
-  EXPECT_EQ(to_string(Stage::kPasses), "passes");
+  EXPECT_EQ(to_string(Stage::kSimplify), "simplify");
+  EXPECT_EQ(to_string(Stage::kRun), "run");
+  EXPECT_EQ(to_string(Stage::kFiles), "files");
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ class Results final : public DynamicOutputs {
   }
 
   Error error(ErrorCode code, std::string message) const {
-    return {Stage::kPasses, code, node_.name,
+    return {Stage::kSimplify, code, node_.name,
             fmt::format("{}: {}", to_string(node_.op), std::move(message))};
   }
   std::span<std::byte* const> data() const { return data_; }

@@ -41,8 +41,10 @@ constexpr bool kPlain =
 static_assert(kPlain<Header> && kPlain<SourceRow> && kPlain<BlockRow>);
 
 tl::unexpected<Error> damaged(const char* what) {
-  return tl::unexpected(Error{
-      Stage::kIo, ErrorCode::kInvalidInput, {}, std::string("the cache file is damaged: ") + what});
+  return tl::unexpected(Error{Stage::kFiles,
+                              ErrorCode::kInvalidInput,
+                              {},
+                              std::string("the cache file is damaged: ") + what});
 }
 
 /// Takes one thing after the other from the start of a file.
@@ -98,7 +100,8 @@ Result<std::vector<BlockRow>> place(const std::vector<Block>& blocks, std::int64
     const auto offset = checked_align(file_bytes, kAlignment);
     const auto end = offset ? checked_add(*offset, std::ssize(block.bytes)) : std::nullopt;
     if (!end)
-      return tl::unexpected(Error{Stage::kIo, ErrorCode::kIo, {}, "more blocks than a file holds"});
+      return tl::unexpected(
+          Error{Stage::kFiles, ErrorCode::kIo, {}, "more blocks than a file holds"});
     result.push_back({block.key.low, block.key.high, static_cast<std::uint64_t>(*offset),
                       block.bytes.size(), hash64(block.bytes)});
     file_bytes = *end;

@@ -65,7 +65,7 @@ Status status_of(px_code code, px_status& status) {
   Status result = status_from(&status);
   if (result) return result;
   Error& error = result.error();
-  error.stage = Stage::kExecute;
+  error.stage = Stage::kRun;
   error.message = message.empty() ? "error " + std::to_string(code) + " without a text" : message;
   return result;
 }

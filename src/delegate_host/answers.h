@@ -31,7 +31,7 @@ void answer(void* context, px_code code, const char* message) noexcept;
 bool expect_no_answer(void* context) noexcept;
 
 /// Converts the result of a delegate's function and releases the text that it wrote into `status`.
-/// Errors have stage kExecute and always a text, of one line and at most 500 characters.
+/// Errors have stage kRun and always a text, of one line and at most 500 characters.
 Status status_of(px_code code, px_status& status);
 /// Returns an empty status of this version, for a delegate to fill in.
 px_status no_status();
@@ -44,7 +44,7 @@ Status call_delegate(Call call) {
   try {
     return status_of(call(&status), status);
   } catch (...) {
-    return tl::unexpected(caught(Stage::kExecute));
+    return tl::unexpected(caught(Stage::kRun));
   }
 }
 

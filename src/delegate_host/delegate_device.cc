@@ -15,7 +15,7 @@ namespace parallax {
 namespace {
 
 Error forked() {
-  return {Stage::kExecute, ErrorCode::kUnsupported, {}, "the delegate was opened before the fork"};
+  return {Stage::kRun, ErrorCode::kUnsupported, {}, "the delegate was opened before the fork"};
 }
 
 }  // namespace
@@ -152,7 +152,7 @@ Result<std::shared_ptr<BoundRegion>> DelegateDevice::bind(RegionId region,
   state = entry.state;
   if (entry.compiled == nullptr)
     return tl::unexpected(state->problem().value_or(
-        Error{Stage::kExecute, ErrorCode::kUnsupported, {}, "it is not compiled"}));
+        Error{Stage::kRun, ErrorCode::kUnsupported, {}, "it is not compiled"}));
   if (!is_planned_region(*compiled_, region)) {
     auto later = std::make_shared<RunTimeRegion>(std::move(entry), *values, compiled_, use);
     const MutexLock lock(mutex_);  // as above
@@ -178,7 +178,7 @@ Result<std::shared_ptr<void>> DelegateDevice::bind(RegionId region,
   const auto found = run_time_region(region);
   if (found == nullptr)
     return tl::unexpected(
-        Error{Stage::kExecute, ErrorCode::kInternal, {}, "the region was not prepared"});
+        Error{Stage::kRun, ErrorCode::kInternal, {}, "the region was not prepared"});
   return found->bind(sizes, log);
 }
 
@@ -211,14 +211,14 @@ std::optional<Error> DelegateDevice::problem(RegionId region) const {
   if (!use_of(region).opened->is_here()) return forked();
   const Prepared is = prepared(region);
   if (is.state == nullptr)
-    return Error{Stage::kExecute, ErrorCode::kInternal, {}, "the region was not prepared"};
+    return Error{Stage::kRun, ErrorCode::kInternal, {}, "the region was not prepared"};
   if (auto problem = is.state->problem()) return problem;
   if (is.at_run_time) return std::nullopt;
   // Without a fallback, a lack of memory is retried in each run.
   if (is.bound != nullptr)
     return compiled_->context->delegation.substitute ? is.bound->problem() : std::nullopt;
   if (is.unbound) return is.unbound;
-  return Error{Stage::kExecute, ErrorCode::kUnsupported, {}, "it is not prepared for these sizes"};
+  return Error{Stage::kRun, ErrorCode::kUnsupported, {}, "it is not prepared for these sizes"};
 }
 
 std::optional<DelegateDevice::Refused> DelegateDevice::refusal_of(RegionId region) const {
@@ -364,7 +364,7 @@ void DelegateDevice::start(RegionRun run, Completion done) {
     run_region(std::move(start));
   } catch (...) {
     // The CPU cannot read values that only the device has.
-    told.lost(caught(Stage::kExecute));
+    told.lost(caught(Stage::kRun));
   }
 }
 

@@ -217,7 +217,7 @@ TEST_P(DelegateDeviceIn, EachKindOfRefusalCostsOneWarning) {
 
 /// Regions that it has not compiled yet would wait for it as long.
 TEST_P(DelegateDeviceIn, ALostDeviceCompilesNothing) {
-  store_->fail_all({Stage::kExecute, ErrorCode::kLimitExceeded, {}, "no answer"});
+  store_->fail_all({Stage::kRun, ErrorCode::kLimitExceeded, {}, "no answer"});
   expect_right();
   EXPECT_EQ(faults_.compiled, 0);
   ASSERT_EQ(store_->refusals().size(), 2U);
@@ -242,7 +242,7 @@ TEST_P(DelegateDeviceIn, TellsAPlanOnceWhatItIsBetterMadeWithout) {
   EXPECT_EQ(refused[0].kind, Refusal::kSizes);
   EXPECT_EQ(refused[0].nodes, planned->nodes[RegionId{0}]);
   EXPECT_EQ(refused[0].why, "no room for these sizes");
-  store_->fail_all({Stage::kExecute, ErrorCode::kLimitExceeded, {}, "no answer"});
+  store_->fail_all({Stage::kRun, ErrorCode::kLimitExceeded, {}, "no answer"});
   EXPECT_TRUE(device_->take_refused().empty());
 }
 
@@ -292,7 +292,7 @@ TEST_P(DelegateDeviceIn, ALateRegionWaitsForNoCompilation) {
   use(x_);
   std::thread other([&] { EXPECT_TRUE(device_->prepare(log_)); });
   compiles.wait(false);
-  device_->late(RegionId{1}, Error{Stage::kExecute, ErrorCode::kLimitExceeded, {}, "late"});
+  device_->late(RegionId{1}, Error{Stage::kRun, ErrorCode::kLimitExceeded, {}, "late"});
   may_end = true;
   may_end.notify_all();
   other.join();

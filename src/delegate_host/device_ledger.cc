@@ -12,7 +12,7 @@ namespace parallax {
 Status DeviceLedger::check_locked(std::int64_t bytes, std::string_view what) const {
   if (bytes <= limit_ - held_) return {};
   return tl::unexpected(
-      Error{Stage::kExecute,
+      Error{Stage::kRun,
             ErrorCode::kBudgetExceeded,
             {},
             fmt::format("{} for {} next to {} held, the delegate may have {}", byte_text(bytes),

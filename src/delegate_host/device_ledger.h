@@ -37,7 +37,7 @@ class DeviceLedger {
   DeviceLedger& operator=(const DeviceLedger&) = delete;
 
   /// Counts `bytes`. `what` says in messages what they are for: "tensors of a region". Errors:
-  /// kBudgetExceeded (stage kExecute), from the limit or the budget; nothing is counted then.
+  /// kBudgetExceeded (stage kRun), from the limit or the budget; nothing is counted then.
   Status take(std::int64_t bytes, std::string_view what, DeviceBytes kind = DeviceBytes::kOfRuns);
   /// Removes bytes that take() counted, with the same `kind`.
   void give(std::int64_t bytes, DeviceBytes kind = DeviceBytes::kOfRuns) noexcept;

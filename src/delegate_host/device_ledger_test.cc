@@ -49,7 +49,7 @@ TEST(DeviceLedger, CountsTheMostOfWhatSharesAPlace) {
 DeviceBudget budget_of(std::int64_t& room) {
   return {[&](std::int64_t bytes) -> Status {
             if (bytes > room)
-              return tl::unexpected(Error{Stage::kExecute, ErrorCode::kBudgetExceeded, {}, "full"});
+              return tl::unexpected(Error{Stage::kRun, ErrorCode::kBudgetExceeded, {}, "full"});
             room -= bytes;
             return {};
           },

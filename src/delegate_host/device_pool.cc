@@ -26,7 +26,7 @@ Result<std::unique_ptr<DevicePiece>> DevicePiece::allocate(
   }));
   if (given.memory == nullptr)
     return tl::unexpected(
-        Error{Stage::kExecute, ErrorCode::kOutOfMemory, {}, "the delegate returned no memory"});
+        Error{Stage::kRun, ErrorCode::kOutOfMemory, {}, "the delegate returned no memory"});
   result->memory_ = given;
   return result;
 }

@@ -72,7 +72,7 @@ void DeviceValues::write(ValueId root, const RegionTensor& tensor, const Complet
          [self = shared_from_this(), root, piece = *std::move(piece)](
              const Status& status) mutable { self->written(root, std::move(piece), status); });
   } catch (...) {
-    written(root, nullptr, tl::unexpected(caught(Stage::kExecute)));
+    written(root, nullptr, tl::unexpected(caught(Stage::kRun)));
   }
 }
 

@@ -16,7 +16,7 @@
 namespace parallax {
 namespace {
 
-Error wrong_run(const char* what) { return {Stage::kExecute, ErrorCode::kInternal, {}, what}; }
+Error wrong_run(const char* what) { return {Stage::kRun, ErrorCode::kInternal, {}, what}; }
 
 /// Several answers that are waited for together: `then` gets the first failure. The one who makes
 /// it adds all he waits for and calls it once himself.
@@ -62,7 +62,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
       });
       status = begin();
     } catch (...) {
-      status = tl::unexpected(caught(Stage::kExecute));
+      status = tl::unexpected(caught(Stage::kRun));
     }
     if (!status) finish(std::move(status));
   }
@@ -91,7 +91,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
         values()->want(root_of(input), input, done(),
                        [all](Status status) { (*all)(std::move(status)); });
       } catch (...) {
-        (*all)(tl::unexpected(caught(Stage::kExecute)));
+        (*all)(tl::unexpected(caught(Stage::kRun)));
       }
     }
     (*all)({});
@@ -124,7 +124,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
       if (status) status = make_places();
       if (status) return launch();
     } catch (...) {
-      status = tl::unexpected(caught(Stage::kExecute));
+      status = tl::unexpected(caught(Stage::kRun));
     }
     finish(std::move(status));
   }
@@ -195,7 +195,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
     try {
       bring_back();
     } catch (...) {
-      finish(tl::unexpected(caught(Stage::kExecute)));
+      finish(tl::unexpected(caught(Stage::kRun)));
     }
   }
 
@@ -214,7 +214,7 @@ class RegionJob : public std::enable_shared_from_this<RegionJob> {
         values()->fetch(output.value, piece, output, done(),
                         [all](Status copied) { (*all)(std::move(copied)); });
       } catch (...) {
-        (*all)(tl::unexpected(caught(Stage::kExecute)));
+        (*all)(tl::unexpected(caught(Stage::kRun)));
       }
     }
     (*all)(std::move(status));
@@ -302,7 +302,7 @@ void end_region(const std::shared_ptr<RegionStep>& step, Status status) noexcept
     }
     (*all)({});
   } catch (...) {
-    step->fail(caught(Stage::kExecute));
+    step->fail(caught(Stage::kRun));
   }
 }
 

@@ -44,8 +44,7 @@ TEST(LambdaKernel, SaysHowInputsAreRead) {
   const auto kernel = make_lambda_kernel(
       {.tiles = 7, .scratch_bytes = 32, .byte_inputs = 0b01, .unused_inputs = 0b10},
       [](std::int64_t tile, const KernelArgs&) -> Status {
-        if (tile == 3)
-          return tl::unexpected(Error{Stage::kExecute, ErrorCode::kOutOfRange, {}, {}});
+        if (tile == 3) return tl::unexpected(Error{Stage::kRun, ErrorCode::kOutOfRange, {}, {}});
         return {};
       });
   EXPECT_EQ(kernel->tiles(), 7);

@@ -243,7 +243,7 @@ Status check_in_place(const Node& node, std::span<const TensorDesc> inputs,
     input_bytes[i] = before;
     output_bytes = elsewhere;
     if (std::memcmp(place.data(), expected.data(), expected.size()) != 0) {
-      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kInternal, node.name,
+      return tl::unexpected(Error{Stage::kRun, ErrorCode::kInternal, node.name,
                                   "other bits over input " + std::to_string(i)});
     }
   }

@@ -75,10 +75,8 @@ class WideOutputs final : public DynamicOutputs {
     if (ports_[i].offset < 0) return memory;
     const std::int64_t count = dims.elements();
     if (count > ports_[i].elements) {
-      return tl::unexpected(Error{Stage::kExecute,
-                                  ErrorCode::kUnsupported,
-                                  {},
-                                  "an output has more elements than all inputs"});
+      return tl::unexpected(Error{
+          Stage::kRun, ErrorCode::kUnsupported, {}, "an output has more elements than all inputs"});
     }
     given_[i] = {memory, count};
     return scratch_ + ports_[i].offset;

@@ -144,8 +144,7 @@ TEST(Deferred, AFailureIsTriedAgain) {
   bool works = false;
   const Constant constant =
       defer(DType::kF32, Dims{kElements}, {}, [&works](std::span<std::byte> into) -> Status {
-        if (!works)
-          return tl::unexpected(Error{Stage::kExecute, ErrorCode::kInvalidInput, "n", "no"});
+        if (!works) return tl::unexpected(Error{Stage::kRun, ErrorCode::kInvalidInput, "n", "no"});
         std::ranges::fill(into, std::byte{1});
         return {};
       });

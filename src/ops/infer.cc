@@ -275,7 +275,7 @@ Status infer_graph(Graph& graph, std::int64_t file_bytes) {
 namespace {
 
 tl::unexpected<Error> at_run_time(Error error) {
-  error.stage = Stage::kExecute;
+  error.stage = Stage::kRun;
   if (error.code != ErrorCode::kInternal) error.code = ErrorCode::kInvalidInput;
   return tl::unexpected(std::move(error));
 }

@@ -76,7 +76,7 @@ struct RuntimeInput {
   const std::byte* bytes = nullptr;  ///< aligned; may be null for inputs that are not shape inputs
 };
 /// Output dims of `node` for concrete inputs; nullopt for an output that only the kernel can size
-/// (NonZero, NonMaxSuppression). Errors: code kInvalidInput or kOutOfRange, stage kExecute.
+/// (NonZero, NonMaxSuppression). Errors: code kInvalidInput or kOutOfRange, stage kRun.
 Result<std::vector<std::optional<Dims>>> infer_runtime(const Node& node,
                                                        std::span<const RuntimeInput> inputs);
 

@@ -166,7 +166,7 @@ TEST(InferRuntimeTest, KernelsSizeDataDependentOutputs) {
 TEST(InferRuntimeTest, RefusesBadValuesAsInputs) {
   const std::int64_t huge = std::int64_t{1} << 62;
   const auto refused = [](const auto& result, ErrorCode code) {
-    return !result && result.error().stage == Stage::kExecute && result.error().code == code;
+    return !result && result.error().stage == Stage::kRun && result.error().code == code;
   };
   const std::string_view expand = "input x i64 [b]\ninput t i64 [1]\ny = Expand(x, t)";
   EXPECT_TRUE(refused(at_run_time(expand, {{{1}}, {{1}, {-5}}}), ErrorCode::kInvalidInput));

@@ -49,7 +49,7 @@ Status ArenaChecker::begin(NodeId node) {
         return std::string("the workspace of a node with bodies");
       };
       return tl::unexpected(
-          Error{Stage::kExecute,
+          Error{Stage::kRun,
                 ErrorCode::kInternal,
                 {},
                 fmt::format("'{}' overlaps '{}', which is live", name(made), name(other))});

@@ -28,7 +28,7 @@ struct Completion::Step {
   Step& operator=(const Step&) = delete;
 
   /// Returns an error whose text is so short that a string allocates nothing for it.
-  static Error no_answer() { return {Stage::kExecute, ErrorCode::kInternal, {}, "no answer"}; }
+  static Error no_answer() { return {Stage::kRun, ErrorCode::kInternal, {}, "no answer"}; }
 
   const std::shared_ptr<AsyncSteps> steps;
   const BranchId branch;
@@ -113,7 +113,7 @@ bool AsyncSteps::begin(Run& run, BranchId branch, Device& device, RegionRun regi
   try {
     device.start(std::move(region), *done);
   } catch (...) {
-    (*done)(tl::unexpected(caught(Stage::kExecute)));
+    (*done)(tl::unexpected(caught(Stage::kRun)));
   }
   return true;
 }
@@ -129,7 +129,7 @@ void AsyncSteps::begin_copy(Run& run, RegionId region, Device& device, DeviceRun
   try {
     device.start_copy(of, value, *done);
   } catch (...) {
-    (*done)(tl::unexpected(caught(Stage::kExecute)));
+    (*done)(tl::unexpected(caught(Stage::kRun)));
   }
 }
 
@@ -264,7 +264,7 @@ std::optional<AsyncSteps::Abandoned> AsyncSteps::take_late() {
   if (step == begun_.end()) return std::nullopt;
   const double seconds = std::chrono::duration<double>(region_time_).count();
   Abandoned abandoned;
-  abandoned.late = Error{Stage::kExecute,
+  abandoned.late = Error{Stage::kRun,
                          ErrorCode::kLimitExceeded,
                          {},
                          fmt::format("the delegate did not answer within {:g} s", seconds)};

@@ -84,7 +84,7 @@ class OutsideStepsOf : public testing::TestWithParam<Way> {
     const auto got = run();
     ASSERT_FALSE(got);
     EXPECT_EQ(got.error().code, code) << got.error().to_string();
-    EXPECT_EQ(got.error().stage, Stage::kExecute);
+    EXPECT_EQ(got.error().stage, Stage::kRun);
     EXPECT_EQ(got.error().node, node);
   }
 

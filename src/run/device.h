@@ -117,7 +117,7 @@ class Device {
   /// region this time.
   virtual Result<std::shared_ptr<void>> bind(RegionId, const std::vector<ValueDims>& /*sizes*/,
                                              const Logger* /*log*/) {
-    return tl::unexpected(Error{Stage::kExecute,
+    return tl::unexpected(Error{Stage::kRun,
                                 ErrorCode::kUnsupported,
                                 {},
                                 "the device takes no sizes that only running tells"});

@@ -86,7 +86,7 @@ class TestDevice final : public Device {
                                      const Logger*) override {
     ++bindings;
     if (refused_bindings.fetch_sub(1) > 0)
-      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kOutOfMemory, {}, "no room"});
+      return tl::unexpected(Error{Stage::kRun, ErrorCode::kOutOfMemory, {}, "no room"});
     return std::shared_ptr<std::vector<ValueDims>>(
         new std::vector<ValueDims>(sizes), [this](const std::vector<ValueDims>* old) {
           if (std::this_thread::get_id() == timer_.get_id()) ++destroyed_by_answers;
@@ -163,7 +163,7 @@ class TestDevice final : public Device {
     if (job.answer == Answer::kNone) return;
     if (job.answer == Answer::kError) {
       return job.done(
-          tl::unexpected(Error{Stage::kExecute, ErrorCode::kOutOfMemory, {}, "device lost"}));
+          tl::unexpected(Error{Stage::kRun, ErrorCode::kOutOfMemory, {}, "device lost"}));
     }
     for (const RegionTensor& input : job.run.inputs)
       if (input.space != MemorySpace::kHost) job.values[input.value] = read(input);

@@ -30,8 +30,8 @@ Result<AlignedBytes> BlockPool::take(std::int64_t bytes, bool exactly) {
   const auto wanted =
       roomy ? checked_align(checked_add(*size, *size / kRoom).value_or(*size), kAlignment) : size;
   if (!wanted) {
-    return tl::unexpected(Error{
-        Stage::kExecute, ErrorCode::kOutOfMemory, {}, "a tensor's size does not fit 63 bits"});
+    return tl::unexpected(
+        Error{Stage::kRun, ErrorCode::kOutOfMemory, {}, "a tensor's size does not fit 63 bits"});
   }
   if (*size >= kPooled) {
     Idle unfit;  // freed without the mutex
@@ -50,7 +50,7 @@ Result<AlignedBytes> BlockPool::take(std::int64_t bytes, bool exactly) {
   if (!block) {
     reserved_ -= *wanted;
     lease_.release(*wanted);
-    block.error().stage = Stage::kExecute;
+    block.error().stage = Stage::kRun;
   }
   return block;
 }

@@ -74,7 +74,7 @@ class NodeTiles final : public SharedWork {
       if (Status status = kernel_.run_tile(tile, args); !status)
         run_.fail(node_, std::move(status).error());
     } catch (...) {
-      run_.fail(node_, caught(Stage::kExecute));
+      run_.fail(node_, caught(Stage::kRun));
     }
   }
 
@@ -198,7 +198,7 @@ Run::~Run() {
 }
 
 void Run::fail(NodeId node, Error error) noexcept {
-  error.stage = Stage::kExecute;
+  error.stage = Stage::kRun;
   try {
     if (error.node.empty() && node.valid()) error.node = graph().nodes[node].name;
   } catch (const std::bad_alloc&) {
@@ -240,7 +240,7 @@ void Run::run_nodes(BranchId branch, Participant& self) {
     events_.insert(events_.end(), buffers.events.begin(), buffers.events.end());
     buffers.events.clear();
   } catch (...) {
-    fail(at, caught(Stage::kExecute));
+    fail(at, caught(Stage::kRun));
   }
 }
 

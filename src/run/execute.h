@@ -66,7 +66,7 @@ struct ExecuteOptions {
 /// Runs `program` once, on the calling thread and idle threads of `pool`. `inputs`: one pointer per
 /// graph input, aligned to its element size, or to an Object; none is written. `lease` holds at
 /// least program.bytes; bind() has succeeded. Errors: those of `place`, of kernels, of devices and
-/// of data-dependent allocation, stage kExecute, with the name of the node that failed first;
+/// of data-dependent allocation, stage kRun, with the name of the node that failed first;
 /// kLimitExceeded, kCancelled. Pool and program remain usable after an error. If the run ends
 /// before its device has answered, `lease` is moved from: its memory is released when the device
 /// answers.

@@ -268,7 +268,7 @@ TEST(Execute, AnErrorStopsTheRunAndNothingElse) {
         run(**program, pool, memory, {x, bytes_of<std::int64_t>({0, 4})}, {.threads = 3});
     ASSERT_FALSE(bad);
     EXPECT_EQ(bad.error().code, ErrorCode::kOutOfRange);
-    EXPECT_EQ(bad.error().stage, Stage::kExecute);
+    EXPECT_EQ(bad.error().stage, Stage::kRun);
     EXPECT_EQ(bad.error().node, "the_gather");
     const auto good =
         run(**program, pool, memory, {x, bytes_of<std::int64_t>({0, -1})}, {.threads = 3});

@@ -37,8 +37,8 @@ Status Run::store_object(NodeId node, ValueId id, Object object) {
   const auto size = static_cast<std::size_t>(parallax::bytes_of(value.dtype, dims).value_or(0));
   if (object.type() != ObjectType::kTensor || tensor.dtype != value.dtype ||
       tensor.bytes.size() != size)
-    return tl::unexpected(Error{
-        Stage::kExecute, ErrorCode::kInvalidInput, {}, "gives another type than the model says"});
+    return tl::unexpected(
+        Error{Stage::kRun, ErrorCode::kInvalidInput, {}, "gives another type than the model says"});
   if (size > 0) std::memcpy(place, tensor.bytes.data(), size);
   return {};
 }
@@ -47,7 +47,7 @@ Status Run::run_objects(NodeId id, Participant& self, Buffers& buffers) {
   const Node& node = graph().nodes[id];
   const ObjectKernel kernel = object_kernel(node.op);
   if (kernel == nullptr)
-    return tl::unexpected(Error{Stage::kExecute, ErrorCode::kUnsupported, node.name,
+    return tl::unexpected(Error{Stage::kRun, ErrorCode::kUnsupported, node.name,
                                 std::string(to_string(node.op)) + ": no kernel for objects"});
   const std::int64_t start = options_.trace == nullptr ? 0 : now();
   std::vector<Object> outputs(node.outputs.size());

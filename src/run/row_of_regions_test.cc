@@ -131,7 +131,7 @@ class AskingDevice final : public Device {
       const MutexLock lock(mutex_);
       begun_.push_back(done);
     }
-    if (fails) done(tl::unexpected(Error{Stage::kExecute, ErrorCode::kIo, {}, "device lost"}));
+    if (fails) done(tl::unexpected(Error{Stage::kRun, ErrorCode::kIo, {}, "device lost"}));
   }
   void late(RegionId, const Error&) noexcept override { ask(); }
   void ask() {

@@ -24,7 +24,7 @@ std::int64_t whole_pages(std::int64_t bytes) { return bytes / kLargePage * kLarg
 }  // namespace
 
 Error out_of_memory(std::int64_t bytes) {
-  return {Stage::kExecute,
+  return {Stage::kRun,
           ErrorCode::kOutOfMemory,
           {},
           fmt::format("cannot allocate {} bytes for activations", bytes)};

@@ -19,7 +19,7 @@ constexpr std::int64_t kSlack = 10;
 constexpr std::int64_t kMaxBytes = std::int64_t{1} << 53;
 
 Error over_budget(std::int64_t wanted, std::int64_t held, std::int64_t limit) {
-  return {Stage::kExecute,
+  return {Stage::kRun,
           ErrorCode::kBudgetExceeded,
           {},
           fmt::format("{} are needed next to {} held, {} more than the memory budget of {}",

@@ -14,7 +14,7 @@
 namespace parallax {
 namespace {
 
-Error unsupported(const char* why) { return {Stage::kExecute, ErrorCode::kUnsupported, {}, why}; }
+Error unsupported(const char* why) { return {Stage::kRun, ErrorCode::kUnsupported, {}, why}; }
 
 }  // namespace
 
@@ -78,7 +78,7 @@ void Run::bind_region(BranchId branch) noexcept {
       if (!status) return fail(id, std::move(status).error());
     }
   } catch (...) {
-    fail_branch(branch, caught(Stage::kExecute));
+    fail_branch(branch, caught(Stage::kRun));
   }
 }
 
@@ -107,7 +107,7 @@ bool Run::begin_region(BranchId branch) {
     }
     fail_branch(branch, std::move(status).error());
   } catch (...) {
-    fail_branch(branch, caught(Stage::kExecute));
+    fail_branch(branch, caught(Stage::kRun));
   }
   return false;
 }

@@ -15,7 +15,7 @@ namespace parallax {
 namespace {
 
 Error error_of(ErrorCode code, const Node& node, std::string message) {
-  return {Stage::kExecute, code, node.name, std::move(message)};
+  return {Stage::kRun, code, node.name, std::move(message)};
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ Error not_for_device(const Node& node, std::string_view value, std::string_view 
   message += value;
   message += "' ";
   message += why;
-  return {Stage::kExecute, ErrorCode::kUnsupported, node.name, std::move(message)};
+  return {Stage::kRun, ErrorCode::kUnsupported, node.name, std::move(message)};
 }
 
 }  // namespace
@@ -106,7 +106,7 @@ Result<std::shared_ptr<void>> Run::ready_region(BranchId branch) noexcept {
     log_failure(branch, placed.error());
     return tl::unexpected(std::move(placed).error());
   } catch (...) {
-    return tl::unexpected(caught(Stage::kExecute));
+    return tl::unexpected(caught(Stage::kRun));
   }
 }
 

@@ -65,7 +65,7 @@ class Runs {
         run(*program_, pool_, memory_, mixed_inputs(stop.index, whole ? 10 : 5000), settings);
     ASSERT_FALSE(got);
     EXPECT_EQ(got.error().code, stop.code) << got.error().to_string();
-    EXPECT_EQ(got.error().stage, Stage::kExecute);
+    EXPECT_EQ(got.error().stage, Stage::kRun);
     EXPECT_FALSE(got.error().node.empty());
     if (*stop.node != 0) {
       EXPECT_EQ(got.error().node, stop.node);

@@ -32,7 +32,7 @@ struct Calculator {
       const std::vector<std::byte> zeros(static_cast<std::size_t>(dims.elements()) * 4);
       return std::vector{make_constant(DType::kF32, dims, zeros)};
     }
-    return tl::unexpected(Error{Stage::kExecute, ErrorCode::kOutOfRange, node.name, "cannot"});
+    return tl::unexpected(Error{Stage::kRun, ErrorCode::kOutOfRange, node.name, "cannot"});
   }
 };
 
@@ -51,7 +51,7 @@ output y, z, w)");
   EXPECT_EQ(*changes, 3);
   EXPECT_EQ(calls, 4);
   EXPECT_EQ(left_of(graph), "Add Abs -> y z w");
-  EXPECT_TRUE(verify(graph, Stage::kPasses));
+  EXPECT_TRUE(verify(graph, Stage::kSimplify));
   EXPECT_EQ(integers(*graph.values[graph.outputs[1]].constant),
             (std::vector<std::int64_t>{-1, -2}));
 }
@@ -78,7 +78,7 @@ output y, e)");
   EXPECT_EQ(left_of(graph), "Add -> y e");
   // The first is released before the third is computed; y reads the second until the end.
   EXPECT_EQ(held, (std::vector<long>{0, 1, 1, 2}));
-  EXPECT_TRUE(verify(graph, Stage::kPasses));
+  EXPECT_TRUE(verify(graph, Stage::kSimplify));
   EXPECT_EQ(integers(*graph.values[graph.outputs[1]].constant), (std::vector<std::int64_t>{1, 2}));
 }
 
@@ -95,7 +95,7 @@ output y, z)");
   ASSERT_TRUE(fold_constants(graph, {Calculator{&calls}}));
   EXPECT_EQ(calls, 0);
   ASSERT_EQ(left_of(graph), "Add MatMul -> y z");
-  EXPECT_TRUE(verify(graph, Stage::kPasses));
+  EXPECT_TRUE(verify(graph, Stage::kSimplify));
   const Constant& b = *graph.values[graph.nodes[NodeId{0}].inputs[1]].constant;
   const Constant& c = *graph.values[graph.nodes[NodeId{1}].inputs[1]].constant;
   EXPECT_EQ(b.bytes.data(), c.bytes.data());

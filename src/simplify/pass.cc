@@ -18,11 +18,11 @@ Status run_pass(const Pass& pass, Graph& graph, const PassContext& context, int&
   PX_ASSIGN(changes, run_with_bodies(pass, graph, context));
   if (changes == 0) return {};
   settle(graph, *context.quota);
-  return verify_structure(graph, Stage::kPasses);
+  return verify_structure(graph, Stage::kSimplify);
 }
 
 tl::unexpected<Error> fault_of(const std::string& passes, Error error) {
-  error.stage = Stage::kPasses;
+  error.stage = Stage::kSimplify;
   error.message = fmt::format("{}: {}", passes, error.message);
   return tl::unexpected(std::move(error));
 }
@@ -36,7 +36,7 @@ Status check_written(const Graph& graph, const PassContext& context,
     if (report.changes > 0)
       changed += fmt::format("{}{}", changed.empty() ? "" : ", ", report.name);
   if (changed.empty()) return {};
-  PX_RETURN_IF_ERROR(verify_names(graph, Stage::kPasses));
+  PX_RETURN_IF_ERROR(verify_names(graph, Stage::kSimplify));
   auto status = check_inferred(graph, *context.quota);
   return status ? status : fault_of("pass " + changed, std::move(status).error());
 }
@@ -59,7 +59,8 @@ Status check_pass_names(std::span<const Pass> passes, std::span<const std::strin
     if (std::ranges::find(passes, name, &Pass::name) != passes.end()) continue;
     std::string message = fmt::format("no pass is named '{}'; there are", name);
     for (const Pass& pass : passes) message += fmt::format(" {}", pass.name);
-    return tl::unexpected(Error{Stage::kPasses, ErrorCode::kInvalidInput, "", std::move(message)});
+    return tl::unexpected(
+        Error{Stage::kSimplify, ErrorCode::kInvalidInput, "", std::move(message)});
   }
   return {};
 }

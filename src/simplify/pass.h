@@ -73,7 +73,7 @@ struct Pass {
 };
 
 /// Runs `passes` in order, except `disabled` ones, and returns a report of each. Errors: those of
-/// passes, stage kPasses.
+/// passes, stage kSimplify.
 Result<std::vector<PassReport>> run_passes(std::span<const Pass> passes, Graph& graph,
                                            const PassContext& context,
                                            std::span<const std::string> disabled = {});

@@ -55,7 +55,7 @@ inline void expect_rewrite(const std::string& text, decltype(Pass::run) pass,
   ASSERT_TRUE(changes) << changes.error().to_string();
   EXPECT_EQ(summary(*graph), after);
   EXPECT_TRUE(*changes > 0 || print(*graph) == before) << print(*graph);
-  const Status valid = verify(*graph, Stage::kPasses);
+  const Status valid = verify(*graph, Stage::kSimplify);
   EXPECT_TRUE(valid) << valid.error().to_string();
   const Status inferred = infer_graph(*graph);
   EXPECT_TRUE(inferred) << inferred.error().to_string();

@@ -12,7 +12,7 @@ std::string left_of(const std::string& text) {
   Graph graph = graph_of(text);
   const auto changes = static_objects(graph, PassContext{});
   EXPECT_TRUE(changes) << text;
-  const Status valid = verify(graph, Stage::kPasses);
+  const Status valid = verify(graph, Stage::kSimplify);
   EXPECT_TRUE(valid) << valid.error().to_string() << text;
   const Value& output = graph.values[graph.outputs[0]];
   return operators_of(graph) + ": " + to_string(output.shape, graph.symbol_names());

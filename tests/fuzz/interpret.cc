@@ -16,7 +16,7 @@ namespace parallax::fuzz {
 namespace {
 
 tl::unexpected<Error> cannot(std::string message, ErrorCode code = ErrorCode::kInvalidInput) {
-  return tl::unexpected(Error{Stage::kExecute, code, {}, std::move(message)});
+  return tl::unexpected(Error{Stage::kRun, code, {}, std::move(message)});
 }
 
 struct Bounds {

@@ -19,7 +19,7 @@ constexpr std::array<std::pair<std::string_view, Plant>, 7> kNames = {{
     {"guard", Plant::kGuard},
 }};
 
-Error error_of(ErrorCode code) { return {Stage::kExecute, code, "planted", "a planted error"}; }
+Error error_of(ErrorCode code) { return {Stage::kRun, code, "planted", "a planted error"}; }
 
 void scale_largest(Tensor& tensor) {
   if (tensor.dtype() != DType::kF32 || tensor.dims().elements() == 0) return;

@@ -59,7 +59,7 @@ Result<std::vector<DimValue>> read_dims(const std::vector<std::string>& texts) {
     try {
       dims.push_back({text.substr(0, equals), std::stoll(text.substr(equals + 1))});
     } catch (const std::exception&) {
-      return tl::unexpected(Error{Stage::kIo, ErrorCode::kInvalidInput, {}, "--dim " + text});
+      return tl::unexpected(Error{Stage::kFiles, ErrorCode::kInvalidInput, {}, "--dim " + text});
     }
   }
   return dims;

@@ -19,7 +19,7 @@ constexpr std::array<std::string_view, 4> kConstraints = {"alignment", "gaps", "
 using Fields = std::vector<std::string_view>;
 
 tl::unexpected<Error> wrong(std::string message) {
-  return tl::unexpected(Error{Stage::kIo, ErrorCode::kInvalidInput, "", std::move(message)});
+  return tl::unexpected(Error{Stage::kFiles, ErrorCode::kInvalidInput, "", std::move(message)});
 }
 
 std::string_view trimmed(std::string_view text) {

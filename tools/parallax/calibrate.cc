@@ -30,7 +30,7 @@ constexpr double kShareSeconds = 1e-6;
 constexpr std::int64_t kMiB = std::int64_t{1} << 20;
 
 Error fault(std::string message) {
-  return {Stage::kIo, ErrorCode::kInvalidInput, {}, std::move(message)};
+  return {Stage::kFiles, ErrorCode::kInvalidInput, {}, std::move(message)};
 }
 
 double median(std::vector<double> values) {

@@ -21,7 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Error fault(ErrorCode code, std::string message) {
-  return {Stage::kIo, code, {}, std::move(message)};
+  return {Stage::kFiles, code, {}, std::move(message)};
 }
 
 // The file of each output of the model.
@@ -125,7 +125,7 @@ Status verify_expected(const Options& options) {
              options.model, same, outputs->size(), options.expected, options.tolerance);
   if (same == outputs->size()) return {};
   return tl::unexpected(
-      Error{Stage::kExecute,
+      Error{Stage::kRun,
             ErrorCode::kInternal,
             {},
             fmt::format("{} of {} outputs differ from those in {}", outputs->size() - same,

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 
 Error io_error(std::string_view what, const fs::path& path, int code) {
-  return {Stage::kIo,
+  return {Stage::kFiles,
           ErrorCode::kIo,
           {},
           fmt::format("{} {}: {}", what, path.string(), std::generic_category().message(code))};
@@ -39,8 +39,8 @@ Result<File> open_to_read(const fs::path& path) {
   if (::fstat(descriptor, &status) != 0) return tl::unexpected(cannot_read(path, errno));
   if (S_ISDIR(status.st_mode)) return tl::unexpected(cannot_read(path, EISDIR));
   if (S_ISREG(status.st_mode)) return file;
-  return tl::unexpected(
-      Error{Stage::kIo, ErrorCode::kIo, {}, "cannot read " + path.string() + ": no regular file"});
+  return tl::unexpected(Error{
+      Stage::kFiles, ErrorCode::kIo, {}, "cannot read " + path.string() + ": no regular file"});
 }
 
 Status write_file(const fs::path& path, std::initializer_list<std::string_view> parts) {

@@ -96,7 +96,8 @@ std::string reason(int error) { return std::generic_category().message(error); }
 
 Result<std::vector<std::byte>> read_file(const std::filesystem::path& path) {
   const auto refuse = [&](ErrorCode code, std::string_view why) {
-    return tl::unexpected(Error{Stage::kIo, code, {}, fmt::format("{}: {}", path.string(), why)});
+    return tl::unexpected(
+        Error{Stage::kFiles, code, {}, fmt::format("{}: {}", path.string(), why)});
   };
   std::error_code error;
   if (!std::filesystem::exists(path, error))
@@ -137,7 +138,8 @@ std::string problem_of(int status, const Answer& answer) {
 
 Result<Image> decode_image(const std::filesystem::path& path, int channels) {
   const auto refuse = [&](ErrorCode code, std::string_view why) {
-    return tl::unexpected(Error{Stage::kIo, code, {}, fmt::format("{}: {}", path.string(), why)});
+    return tl::unexpected(
+        Error{Stage::kFiles, code, {}, fmt::format("{}: {}", path.string(), why)});
   };
   auto file = read_file(path);
   if (!file) return tl::unexpected(file.error());

@@ -12,7 +12,7 @@ namespace {
 constexpr float kBars = 114;  // the grey that YOLO was trained with
 
 Error invalid(std::string message) {
-  return {Stage::kIo, ErrorCode::kInvalidInput, {}, std::move(message)};
+  return {Stage::kFiles, ErrorCode::kInvalidInput, {}, std::move(message)};
 }
 
 // The axes of an input's shape.

@@ -102,7 +102,7 @@ Result<Tensor> read_pb_as(const std::string& file, DType wanted) {
   if (!message) return tl::unexpected(message.error());
   auto tensor = parse_pb_tensor(*message, file);
   if (!tensor || tensor->dtype() == wanted) return tensor;
-  return tl::unexpected(Error{Stage::kIo,
+  return tl::unexpected(Error{Stage::kFiles,
                               ErrorCode::kInvalidInput,
                               {},
                               fmt::format("{}: holds {}, {} is wanted", file,
@@ -122,7 +122,7 @@ Result<Tensor> read_input(const NamedFile& from, const Options& options, const S
 }
 
 Error no_object(const TensorInfo& info, std::string_view what) {
-  return {Stage::kIo,
+  return {Stage::kFiles,
           ErrorCode::kInvalidInput,
           {},
           fmt::format("input '{}' ({}) {}", info.name, type_text(info), what)};

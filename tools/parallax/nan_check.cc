@@ -74,7 +74,7 @@ Status check_nan(const Model& model, const Model& unfused, const SessionOptions&
     const std::int64_t lost = lost_nan((*ours)[i], (*oracle)[i]);
     if (lost == 0) continue;
     return tl::unexpected(
-        Error{Stage::kExecute,
+        Error{Stage::kRun,
               ErrorCode::kInternal,
               {},
               fmt::format("{} elements of output '{}' are numbers where the reference kernels, "

@@ -22,7 +22,7 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kMaxHeader = 1U << 16;  // NumPy itself refuses headers over 10,000 bytes
 
 Error invalid(const fs::path& path, std::string_view what) {
-  return {Stage::kIo, ErrorCode::kInvalidInput, {}, fmt::format("{}: {}", path.string(), what)};
+  return {Stage::kFiles, ErrorCode::kInvalidInput, {}, fmt::format("{}: {}", path.string(), what)};
 }
 
 // The text after `'key':` in the header's Python dictionary, blanks skipped.

@@ -23,7 +23,7 @@ constexpr protozero::pbf_tag_type kDims = 1, kDataType = 2, kFloatData = 4, kInt
                                   kUint64Data = 11;
 
 Error pb_invalid(const fs::path& file, std::string_view what) {
-  return {Stage::kIo, ErrorCode::kInvalidInput, {}, fmt::format("{}: {}", file.string(), what)};
+  return {Stage::kFiles, ErrorCode::kInvalidInput, {}, fmt::format("{}: {}", file.string(), what)};
 }
 
 // The fields of a message, in the order of the file.

@@ -48,7 +48,7 @@ ElementField field_of_elements(ObjectType type) {
 }
 
 Error pb_refused(const fs::path& file, std::string_view what) {
-  return {Stage::kIo, ErrorCode::kInvalidInput, {}, fmt::format("{}: {}", file.string(), what)};
+  return {Stage::kFiles, ErrorCode::kInvalidInput, {}, fmt::format("{}: {}", file.string(), what)};
 }
 
 protozero::data_view view_of(std::string_view message) { return {message.data(), message.size()}; }

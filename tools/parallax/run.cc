@@ -68,7 +68,7 @@ Status print_scores(const Options& options, const Model& model, const std::vecto
   if (others.size() < outputs.size()) return {};
   const std::string wanted =
       labels.empty() ? "ROWSxCLASSES" : fmt::format("ROWSx{}", labels.size());
-  return tl::unexpected(Error{Stage::kIo,
+  return tl::unexpected(Error{Stage::kFiles,
                               ErrorCode::kInvalidInput,
                               {},
                               fmt::format("--top: no output has scores, floats {}; there is {}",

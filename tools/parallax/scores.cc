@@ -49,7 +49,8 @@ std::vector<std::size_t> top_indices(std::span<const float> scores, std::size_t 
 
 Result<std::vector<std::string>> read_labels(const std::string& path) {
   const auto refuse = [&](ErrorCode code, std::string_view why) {
-    return tl::unexpected(Error{Stage::kIo, code, {}, fmt::format("--labels {}: {}", path, why)});
+    return tl::unexpected(
+        Error{Stage::kFiles, code, {}, fmt::format("--labels {}: {}", path, why)});
   };
   std::error_code error;
   if (const auto size = std::filesystem::file_size(path, error); error)

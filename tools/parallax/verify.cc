@@ -73,7 +73,7 @@ Status check_delegates(const Session& session, bool budgeted) {
     if (budgeted) std::erase_if(d.failures, &DelegateReport::Failure::for_a_while);
     if (d.problem.empty() && d.failures.empty()) continue;
     return tl::unexpected(
-        Error{Stage::kExecute,
+        Error{Stage::kRun,
               ErrorCode::kInternal,
               {},
               d.problem.empty()
@@ -195,7 +195,7 @@ void print_nan(const Model& model, const Outcome& outcome) {
 Status check_bits(int different, int runs) {
   if (different == 0) return {};
   return tl::unexpected(
-      Error{Stage::kExecute,
+      Error{Stage::kRun,
             ErrorCode::kInternal,
             {},
             fmt::format("{} of {} runs differ from the sequential one", different, runs)});
@@ -263,7 +263,7 @@ Status verify_command(const Options& options) {
   if (auto status = check_bits(*different, runs); !status) return status;
   if (error > allowed)
     return tl::unexpected(
-        Error{Stage::kExecute,
+        Error{Stage::kRun,
               ErrorCode::kInternal,
               {},
               fmt::format(

@@ -18,7 +18,7 @@ namespace {
 tl::unexpected<Error> refuse_file(const std::filesystem::path& path, const char* what,
                                   const std::string& why) {
   return tl::unexpected(Error{
-      Stage::kIo, ErrorCode::kIo, {}, std::string(what) + " '" + path.string() + "': " + why});
+      Stage::kFiles, ErrorCode::kIo, {}, std::string(what) + " '" + path.string() + "': " + why});
 }
 
 std::string system_reason(int code) {

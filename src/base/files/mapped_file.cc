@@ -44,7 +44,7 @@ std::uintptr_t address(std::span<const std::byte> bytes) {
 tl::unexpected<Error> error(const std::filesystem::path& path, const std::string& reason,
                             ErrorCode code = ErrorCode::kIo) {
   return tl::unexpected(
-      Error{Stage::kIo, code, "", "cannot read '" + path.string() + "': " + reason});
+      Error{Stage::kFiles, code, "", "cannot read '" + path.string() + "': " + reason});
 }
 
 tl::unexpected<Error> system_error(const std::filesystem::path& path, int code) {

@@ -29,7 +29,7 @@ struct FileIdentity {
 /// A whole regular file, mapped read-only while the object lives. An empty file has empty bytes().
 class MappedFile {
  public:
-  /// Opens and maps the file at `path`, following links. Errors, of stage kIo: kIo with the
+  /// Opens and maps the file at `path`, following links. Errors, of stage kFiles: kIo with the
   /// system's reason, also if it is not a regular file; kOutOfMemory if there is no address space
   /// for the map.
   static Result<std::shared_ptr<MappedFile>> open(const std::filesystem::path& path);

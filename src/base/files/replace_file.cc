@@ -22,7 +22,7 @@ namespace parallax {
 namespace {
 
 tl::unexpected<Error> cannot_write(const std::filesystem::path& path, int code) {
-  return tl::unexpected(Error{Stage::kIo,
+  return tl::unexpected(Error{Stage::kFiles,
                               ErrorCode::kIo,
                               {},
                               "cannot write '" + path.string() + "': " +

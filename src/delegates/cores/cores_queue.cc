@@ -63,7 +63,7 @@ void CoresQueue::work() {
     try {
       status = run(job);
     } catch (...) {
-      status = tl::unexpected(caught(Stage::kExecute));
+      status = tl::unexpected(caught(Stage::kRun));
     }
     {
       const MutexLock lock(mutex_);

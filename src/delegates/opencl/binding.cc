@@ -155,7 +155,7 @@ void Binding::slice_ended(std::shared_ptr<Run> run, Status status) {
     if (run->status && run->fault != 0) {
       const auto node = static_cast<std::size_t>(run->fault - 1);
       run->status =
-          tl::unexpected(Error{Stage::kExecute, ErrorCode::kOutOfRange,
+          tl::unexpected(Error{Stage::kRun, ErrorCode::kOutOfRange,
                                node < self.marks_.size() ? self.marks_[node] : std::string(),
                                "an index is out of range"});
     }

@@ -67,7 +67,7 @@ Result<OwnedBuffer> ClContext::make_buffer(std::int64_t bytes, cl_mem_flags flag
   const std::int64_t size = std::max<std::int64_t>(bytes, 1);
   if (size > device_.max_buffer_bytes) {
     return tl::unexpected(
-        Error{Stage::kExecute,
+        Error{Stage::kRun,
               ErrorCode::kOutOfMemory,
               {},
               fmt::format("{} bytes are more than the {} that one buffer of {} holds", size,

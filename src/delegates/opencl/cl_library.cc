@@ -82,7 +82,7 @@ Result<const ClLibrary*> cl_library() {
 tl::unexpected<Error> cl_error(std::string_view call, cl_int code) {
   const bool memory = code == CL_MEM_OBJECT_ALLOCATION_FAILURE || code == CL_OUT_OF_RESOURCES ||
                       code == CL_OUT_OF_HOST_MEMORY || code == CL_INVALID_BUFFER_SIZE;
-  return tl::unexpected(Error{Stage::kExecute,
+  return tl::unexpected(Error{Stage::kRun,
                               memory ? ErrorCode::kOutOfMemory : ErrorCode::kInternal,
                               {},
                               fmt::format("OpenCL: {} gave {} ({})", call, name_of(code), code)});

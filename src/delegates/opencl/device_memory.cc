@@ -63,7 +63,7 @@ Status DeviceMemory::end_use(const ClContext::Commands& commands) {
   PX_RETURN_IF_ERROR(map(commands, where));
   if (where == host_) return {};
   return tl::unexpected(
-      Error{Stage::kExecute, ErrorCode::kInternal, {}, "the driver has moved mapped memory"});
+      Error{Stage::kRun, ErrorCode::kInternal, {}, "the driver has moved mapped memory"});
 }
 
 /// Returns null if pinned memory is not available: drivers then copy directly.

@@ -55,7 +55,7 @@ tl::unexpected<Error> not_covered(std::string message) {
   return tl::unexpected(Error{Stage::kCompile, ErrorCode::kUnsupported, {}, std::move(message)});
 }
 tl::unexpected<Error> bad_step(std::string message) {
-  return tl::unexpected(Error{Stage::kExecute, ErrorCode::kInvalidInput, {}, std::move(message)});
+  return tl::unexpected(Error{Stage::kRun, ErrorCode::kInvalidInput, {}, std::move(message)});
 }
 
 namespace {

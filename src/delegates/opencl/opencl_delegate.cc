@@ -103,7 +103,7 @@ px_code answer(px_status* status, Function function) noexcept {
   try {
     return report(status, function());
   } catch (...) {
-    return report(status, tl::unexpected(caught(Stage::kExecute)));
+    return report(status, tl::unexpected(caught(Stage::kRun)));
   }
 }
 

@@ -76,7 +76,7 @@ inline Result<KernelOutcome> run_in_bf16(const KernelRun& run) {
   PX_ASSIGN(const KernelOutcome again, run_kernel_tiles(run, in_a_row));
   if (!std::ranges::equal(outcome.outputs[0].view().bytes, again.outputs[0].view().bytes))
     return tl::unexpected(
-        Error{Stage::kExecute, ErrorCode::kInternal, {}, "other bits with tiles in a row"});
+        Error{Stage::kRun, ErrorCode::kInternal, {}, "other bits with tiles in a row"});
   return outcome;
 }
 

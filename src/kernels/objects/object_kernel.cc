@@ -35,10 +35,8 @@ ObjectKernel object_kernel(OpKind kind) {
 }
 
 Error object_error(const ObjectCall& call, ErrorCode code, std::string message) {
-  return {Stage::kExecute,
-          code,
-          {},
-          fmt::format("{}: {}", to_string(call.node.op), std::move(message))};
+  return {
+      Stage::kRun, code, {}, fmt::format("{}: {}", to_string(call.node.op), std::move(message))};
 }
 
 namespace {

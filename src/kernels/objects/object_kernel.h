@@ -49,7 +49,7 @@ ObjectKernel object_kernel(OpKind kind);
 
 // Helpers that kernels of several operators share.
 
-/// Makes an error of stage kExecute whose message names the operator.
+/// Makes an error of stage kRun whose message names the operator.
 Error object_error(const ObjectCall& call, ErrorCode code, std::string message);
 /// Allocates a tensor of numbers if the budget has room for it. The charge ends on return: pass the
 /// filled tensor to counted(). Errors: kBudgetExceeded, kOutOfMemory.

@@ -25,7 +25,7 @@ class LimitedMemory final : public ObjectMemory {
   explicit LimitedMemory(std::int64_t bytes) : left_(bytes) {}
   Result<std::shared_ptr<const void>> take(std::int64_t bytes) override {
     if (bytes > left_)
-      return tl::unexpected(Error{Stage::kExecute, ErrorCode::kBudgetExceeded, "", "no memory"});
+      return tl::unexpected(Error{Stage::kRun, ErrorCode::kBudgetExceeded, "", "no memory"});
     left_ -= bytes;
     return std::shared_ptr<const void>(nullptr, [this, bytes](const void*) { left_ += bytes; });
   }
@@ -86,7 +86,7 @@ Result<std::vector<Object>> run(const std::string& text, const std::vector<Objec
   std::vector<Object> outputs(node.outputs.size());
   const ObjectKernel kernel = object_kernel(node.op);
   if (kernel == nullptr)
-    return tl::unexpected(Error{Stage::kExecute, ErrorCode::kInternal, "", "no kernel"});
+    return tl::unexpected(Error{Stage::kRun, ErrorCode::kInternal, "", "no kernel"});
   if (auto status = kernel({node, given, types, memory, outputs}); !status)
     return tl::unexpected(status.error());
   return outputs;

@@ -63,10 +63,10 @@ KernelResult make_for_size(DType dtype, Make make) {
   }
 }
 
-/// Make errors for early returns: of stage kExecute from run_tile(), of stage kCompile from
+/// Make errors for early returns: of stage kRun from run_tile(), of stage kCompile from
 /// factories. The caller adds the node's name.
 inline tl::unexpected<Error> run_error(ErrorCode code, std::string message) {
-  return tl::unexpected(Error{Stage::kExecute, code, {}, std::move(message)});
+  return tl::unexpected(Error{Stage::kRun, code, {}, std::move(message)});
 }
 inline tl::unexpected<Error> make_error(ErrorCode code, std::string message) {
   return tl::unexpected(Error{Stage::kCompile, code, {}, std::move(message)});

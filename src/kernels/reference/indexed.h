@@ -10,7 +10,7 @@
 namespace parallax {
 
 /// Returns `index`, counted from the end if negative, as one in [0, dim). Errors: kOutOfRange,
-/// stage kExecute, naming index, axis and dimension.
+/// stage kRun, naming index, axis and dimension.
 inline Result<std::int64_t> checked_index(std::int64_t index, int axis, std::int64_t dim) {
   if (index < -dim || index >= dim) {
     return run_error(

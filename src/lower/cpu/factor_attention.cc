@@ -100,7 +100,7 @@ class Factoring {
       PX_RETURN_IF_ERROR(rewrite(old[id], *next++));
     }
     erase_unused(graph_);
-    return verify(graph_, Stage::kPasses);
+    return verify(graph_, Stage::kSimplify);
   }
 
  private:
@@ -134,7 +134,7 @@ class Factoring {
     const ValueId output = attention.outputs[0];
     Node& last = graph_.nodes[NodeId{static_cast<std::int32_t>(graph_.nodes.size()) - 1}];
     if (graph_.values[y].shape != expected)
-      return tl::unexpected(Error{Stage::kPasses, ErrorCode::kInternal, attention.name,
+      return tl::unexpected(Error{Stage::kSimplify, ErrorCode::kInternal, attention.name,
                                   "its factored form has another shape"});
     last.outputs = {output};
     return {};

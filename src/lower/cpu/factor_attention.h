@@ -35,7 +35,7 @@ std::vector<CrossAttention> find_cross_attention(const Graph& graph);
 bool factoring_pays(const std::vector<CrossAttention>& found, const Binding& binding);
 
 /// Returns `graph`, in which `found` was found, rewritten; symbols, inputs and outputs stay.
-/// Weights are not copied. Errors: stage kPasses, if inference does not give the same shapes.
+/// Weights are not copied. Errors: stage kSimplify, if inference does not give the same shapes.
 Result<Graph> factor_attention(Graph graph, const std::vector<CrossAttention>& found);
 
 }  // namespace parallax

@@ -27,7 +27,7 @@ Graph after_layout(const std::string& text, int changes) {
   const std::string unchanged = print(graph);
   EXPECT_EQ(layout_nhwc(graph, {}).value_or(-1), changes);
   EXPECT_EQ(changes > 0, print(graph) != unchanged);
-  status = verify(graph, Stage::kPasses);
+  status = verify(graph, Stage::kSimplify);
   EXPECT_TRUE(status) << status.error().to_string() << print(graph);
   const std::string shapes = print(graph);
   status = infer_graph(graph);

@@ -24,7 +24,7 @@ int run(Result<int> (*pass)(Graph&, const PassContext&), Graph& graph) {
   const Result<int> changes = pass(graph, {});
   EXPECT_TRUE(changes) << changes.error().to_string();
   EXPECT_EQ(changes.value_or(-1) > 0, print(graph) != before);
-  const Status valid = verify(graph, Stage::kPasses);
+  const Status valid = verify(graph, Stage::kSimplify);
   EXPECT_TRUE(valid) << valid.error().to_string();
   const Status inferred = infer_graph(graph);
   EXPECT_TRUE(inferred) << inferred.error().to_string();

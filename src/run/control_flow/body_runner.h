@@ -13,7 +13,7 @@
 
 namespace parallax {
 
-/// Returns an error of a node with bodies, stage kExecute.
+/// Returns an error of a node with bodies, stage kRun.
 Error body_error(ErrorCode code, const Node& node, std::string message);
 
 /// Runs a node with bodies, inside a run. Lives while the node runs.

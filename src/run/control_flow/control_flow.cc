@@ -18,7 +18,7 @@ namespace {
 constexpr std::size_t kMaxBodyEvents = std::size_t{1} << 18;
 
 Error too_many_trips(std::string node, std::int64_t max_trips) {
-  return {Stage::kExecute, ErrorCode::kLimitExceeded, std::move(node),
+  return {Stage::kRun, ErrorCode::kLimitExceeded, std::move(node),
           fmt::format("the loops of this run make more than {} trips, which is the limit "
                       "(SessionOptions::max_loop_trips, --max-loop-trips)",
                       max_trips)};
@@ -84,7 +84,7 @@ Status check_known_trips(const Compiled& compiled, std::int64_t max_trips) {
 }
 
 Error body_error(ErrorCode code, const Node& node, std::string message) {
-  return {Stage::kExecute, code, node.name,
+  return {Stage::kRun, code, node.name,
           fmt::format("{}: {}", to_string(node.op), std::move(message))};
 }
 
@@ -197,7 +197,7 @@ Status Run::start_body(std::span<const std::byte* const> inputs, std::span<const
     if (const auto& planned = compiled_.dims[id]) {
       if (*planned == dims[i]) continue;
       return tl::unexpected(
-          Error{Stage::kExecute,
+          Error{Stage::kRun,
                 ErrorCode::kInvalidInput,
                 {},
                 fmt::format("'{}' of a body has shape {}, the model's dimensions say {}",

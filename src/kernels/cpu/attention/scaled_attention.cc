@@ -114,10 +114,8 @@ Result<QueryBlock> ScaledAttention::query_block(std::int64_t unit, const KernelA
   for (std::int64_t i = 0; i < block.count(); ++i) {
     const auto seen = visible_keys(s_, length, block.queries.begin + i);
     if (!seen) {
-      return tl::unexpected(Error{Stage::kExecute,
-                                  ErrorCode::kInvalidInput,
-                                  {},
-                                  "a sequence is longer than there are keys"});
+      return tl::unexpected(Error{
+          Stage::kRun, ErrorCode::kInvalidInput, {}, "a sequence is longer than there are keys"});
     }
     block.seen[to_size(i)] = *seen;
   }

@@ -117,7 +117,7 @@ Result<std::unique_ptr<Kernel>> cpu_split(const KernelRequest& request) {
 namespace {
 
 Error index_error(std::int64_t index, std::int64_t size) {
-  return {Stage::kExecute,
+  return {Stage::kRun,
           ErrorCode::kOutOfRange,
           {},
           "index " + std::to_string(index) + " is outside an axis of " + std::to_string(size)};

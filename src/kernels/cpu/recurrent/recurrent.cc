@@ -118,8 +118,8 @@ Status Recurrent::run_tile(std::int64_t tile, const KernelArgs& args) const {
   for (std::int64_t b = sequences.begin; b < sequences.end; ++b) {
     const auto length = sequence_length(s_, args, b);
     if (!length) {
-      return tl::unexpected(Error{
-          Stage::kExecute, ErrorCode::kInvalidInput, {}, "a sequence is not as long as is said"});
+      return tl::unexpected(
+          Error{Stage::kRun, ErrorCode::kInvalidInput, {}, "a sequence is not as long as is said"});
     }
     all.begin = b;
     all.end = b + 1;

@@ -120,7 +120,7 @@ Status run(const NmsShape& s, const KernelArgs& args) {
   limits.iou = scalar_or(args, 3, s.has_iou, 0.0F);
   limits.score = scalar_or(args, 4, s.has_score, 0.0F);
   if (!(limits.iou >= 0.0F && limits.iou <= 1.0F))
-    return tl::unexpected(Error{Stage::kExecute,
+    return tl::unexpected(Error{Stage::kRun,
                                 ErrorCode::kInvalidInput,
                                 {},
                                 fmt::format("iou_threshold {} is not in [0, 1]", limits.iou)});

@@ -46,9 +46,9 @@ struct TensorInfo {
 };
 
 /// Milliseconds spent on each part of loading: opening files and the cache, reading the graph, and
-/// rewriting it. `passes` is 0 if the graph came from a cache.
+/// rewriting it. `passes_ms` is 0 if the graph came from a cache.
 struct LoadTimes {
-  double map = 0, parse = 0, passes = 0;
+  double map_ms = 0, parse_ms = 0, passes_ms = 0;
 };
 
 /// The contents of a model file, in the caller's memory.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -111,9 +112,9 @@ struct SessionOptions {
   std::int64_t max_loop_trips = kDefaultLoopTrips;
   /// A run that exceeds this limit, planning and waiting included, stops with kLimitExceeded:
   /// between two nodes, while it waits for memory or for a plan or packed weights that another
-  /// thread makes, or after planning and packing, whose results the next run reuses. Seconds; 0: no
-  /// limit.
-  double time_limit_seconds = 0;
+  /// thread makes, or after planning and packing, whose results the next run reuses. Milliseconds;
+  /// 0: no limit.
+  double time_limit_ms = 0;
   /// kUnsupported if the CPU lacks it: see Session::supports(). kBf16 needs Kernels::kBest.
   Precision precision = Precision::kF32;
   /// The delegates that run parts of the model next to the CPU: "NAME" or "NAME:TEXT", the name of
@@ -138,11 +139,11 @@ struct SessionOptions {
   /// planning fails if the delegate cannot run what the file says or the file cannot be written.
   /// The file holds at most 16 MiB: then a warning is logged, and further combinations are not
   /// pinned. Sessions and processes may share a file. Needs exactly one delegate. Empty: no file.
-  std::string pinned_plan = {};
-  /// Time that a delegate may need for one region of a run, in seconds. After that the run starts
-  /// again without the delegate, in other memory: the memory given to the delegate stays charged to
-  /// the budget until it answers. 0: no limit.
-  double delegate_time_limit_seconds = 10;
+  std::filesystem::path pinned_plan = {};
+  /// Time that a delegate may need for one region of a run, in milliseconds. After that the run
+  /// starts again without the delegate, in other memory: the memory given to the delegate stays
+  /// charged to the budget until it answers. 0: no limit.
+  double delegate_time_limit_ms = 10'000;
   /// Limit on the device memory that each delegate uses for this session, in bytes; 0: all that it
   /// describes. CPU memory that a delegate uses counts in `budget`.
   std::int64_t delegate_memory_bytes = 0;
@@ -162,11 +163,11 @@ enum class CostModel : std::uint8_t {
 struct PlanOptions {
   /// A device profile (.toml) with a delegate, as in profiles/; empty: the session's delegates, or
   /// the CPU alone if it has none.
-  std::string profile;
+  std::filesystem::path profile;
   CostModel cost_model = CostModel::kExact;
   Offload offload = Offload::kProfitable;
-  bool co_execution = false;  ///< as SessionOptions::co_execution
-  std::string calibration;    ///< path of a .toml file, for CostModel::kMeasured
+  bool co_execution = false;          ///< as SessionOptions::co_execution
+  std::filesystem::path calibration;  ///< a .toml file, for CostModel::kMeasured
   /// Offloads at most this many regions: those that save the most predicted time. nullopt: no
   /// limit.
   std::optional<int> max_regions = {};

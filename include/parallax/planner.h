@@ -4,8 +4,8 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <span>
-#include <string>
 
 #include "parallax/model.h"
 #include "parallax/options.h"
@@ -32,10 +32,10 @@ class Planner {
   /// The delegate of `options.profile` runs its regions next to these cores, in the time that the
   /// cost model predicts. Errors: as plan(); kIo and kInvalidInput for the file, and kInvalidInput
   /// if it has fewer cores.
-  Result<Prediction> predict(std::span<const DimValue> dims, const std::string& profile,
+  Result<Prediction> predict(std::span<const DimValue> dims, const std::filesystem::path& profile,
                              const PlanOptions& options = {});
   /// Returns the number of cores of the device of a profile. Errors: kIo, kInvalidInput.
-  static Result<int> profile_cores(const std::string& profile);
+  static Result<int> profile_cores(const std::filesystem::path& profile);
 
   /// Bytes of the plans that the session keeps, the latest one included: an estimate.
   std::int64_t cache_bytes() const;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -45,7 +46,7 @@ struct PassReport {
   std::string name;                   ///< as in Model::passes()
   bool disabled = false;              ///< listed in LoadOptions::disabled_passes
   int changes = 0;                    ///< nodes, or inputs of nodes, that it changed
-  double ms = 0;                      ///< time that it ran
+  double time_ms = 0;                 ///< time that it ran
   std::vector<NearMiss> near_misses;  ///< one for each reason
 };
 
@@ -174,7 +175,7 @@ struct PlanReport {
 /// A delegate, and what a session could not run on it.
 struct DelegateReport {
   std::string name;               ///< "NAME" or "NAME:TEXT"
-  std::string file;               ///< path of the shared object; empty: built in
+  std::filesystem::path file;     ///< the shared object; empty: built in
   std::string device, driver;     ///< as the delegate describes them; empty: not known
   std::int64_t memory_bytes = 0;  ///< memory of the device that it describes
   bool shares_memory = false;     ///< it works in the CPU's memory, and tensors are not copied
@@ -202,12 +203,12 @@ struct DelegateReport {
 
 /// Milliseconds that a session has spent so far on plans, and on packing weights for them.
 struct PlanTimes {
-  double plan = 0, pack = 0;
+  double plan_ms = 0, pack_ms = 0;
 };
 
 /// The cache of a model, and the use made of it since the model was loaded.
 struct CacheReport {
-  std::string file;                ///< path; empty without a cache
+  std::filesystem::path file;      ///< empty without a cache
   int hits = 0, misses = 0;        ///< weights found in it, and weights that were packed instead
   std::int64_t bytes = 0;          ///< weights mapped from the file
   std::int64_t written_bytes = 0;  ///< weights that this process wrote to the file
@@ -270,10 +271,10 @@ struct Prediction {
     int id = 0;
     double begin_ms = 0, end_ms = 0;
   };
-  std::string profile;  ///< name of the device, from its profile
-  int cores = 0;        ///< cores that the replay used
-  double ms = 0;        ///< latency of the run
-  double busy_ms = 0;   ///< work of all cores together
+  std::string profile;    ///< name of the device, from its profile
+  int cores = 0;          ///< cores that the replay used
+  double latency_ms = 0;  ///< time of the run
+  double busy_ms = 0;     ///< work of all cores together
   PredictionBasis basis;
   /// Nodes whose shapes are known only during a run; they count as no time.
   int unknown_nodes = 0;

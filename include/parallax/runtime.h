@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string>
@@ -86,11 +87,11 @@ struct RuntimeOptions {
   /// removed or replaced at any time. While a model loaded from one lives, the file must not be
   /// truncated or written to: the system would end the process (SIGBUS). Parallax only replaces
   /// files. A cache that cannot be used is no error: Model::cache() says why. Empty: no cache.
-  std::string cache = {};
-  /// Paths of shared objects with delegates (parallax/delegate.h). They are loaded when a delegate
+  std::filesystem::path cache = {};
+  /// Shared objects with delegates (parallax/delegate.h). They are loaded when a delegate
   /// is first requested, and stay loaded. They are code of this process: load only those that you
   /// trust.
-  std::vector<std::string> delegate_libraries = {};
+  std::vector<std::filesystem::path> delegate_libraries = {};
   /// Receives messages. Null: messages are discarded; the library itself never prints.
   Log log = nullptr;
   /// Runs tasks in place of threads of the runtime's own: at most threads - 1 concurrent tasks for

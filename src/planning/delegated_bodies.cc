@@ -157,7 +157,7 @@ void number_from(DelegatedPlan& plan, std::int64_t trips, std::int32_t& next) {
 void add_reports(const std::vector<PassReport>& more, std::vector<PassReport>& reports) {
   for (std::size_t i = 0; i < std::min(more.size(), reports.size()); ++i) {
     reports[i].changes += more[i].changes;
-    reports[i].ms += more[i].ms;
+    reports[i].time_ms += more[i].time_ms;
     reports[i].near_misses.insert(reports[i].near_misses.end(), more[i].near_misses.begin(),
                                   more[i].near_misses.end());
   }

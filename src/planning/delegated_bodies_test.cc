@@ -82,7 +82,7 @@ class DelegatedBodies : public FolderTest {
     options_.threads = 2;
     options_.offload = Offload::kAll;
     options_.rates = Rates::kDeclared;
-    options_.delegate_time_limit_seconds = 60;  // the machine may be busy
+    options_.delegate_time_limit_ms = 60'000;  // the machine may be busy
   }
   Runtime runtime() {
     const Runtime runtime = *Runtime::create({.threads = 2});
@@ -229,7 +229,7 @@ TEST_F(DelegatedBodies, WhatDoesNotCompileOrBindIsTheCpus) {
 TEST_F(DelegatedBodies, ASilentDelegateLosesItsPartInTheSameRun) {
   for (const bool own_memory : {false, true}) {
     faults_.own_memory = own_memory;
-    options_.delegate_time_limit_seconds = 0.05;
+    options_.delegate_time_limit_ms = 50;
     const Runtime own = runtime();
     Session session = this->session(own);
     faults_.silent = true;
@@ -269,7 +269,7 @@ TEST_F(DelegatedBodies, KeepTheBudget) {
 }
 
 TEST_F(DelegatedBodies, APinnedPlanKeepsThem) {
-  options_.pinned_plan = (folder_ / "pinned.toml").string();
+  options_.pinned_plan = folder_ / "pinned.toml";
   const Runtime own = runtime();
   {
     Session first = this->session(own);
@@ -366,7 +366,7 @@ TEST(DelegatedBodiesOnCores, GiveTheBitsOfTheCpu) {
   SessionOptions options;
   options.threads = 2;
   options.offload = Offload::kAll;
-  options.delegate_time_limit_seconds = 0;  // the machine may be busy
+  options.delegate_time_limit_ms = 0;  // the machine may be busy
   for (const char* const delegate : {"cores", "cores:opencl-mobile"}) {
     options.delegates = {delegate};
     if (std::string_view(delegate).size() > 5)

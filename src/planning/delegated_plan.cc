@@ -377,7 +377,8 @@ Result<DelegatedPlan> plan_for_delegate(const Graph& canonical, const Graph& low
                                         const DelegatedOptions& options) {
   PX_ASSIGN(const DeviceProfile device, load_profile(plan.profile));
   if (!device.delegate) {
-    return refuse_delegate(fmt::format("'{}' describes a device without a delegate", plan.profile));
+    return refuse_delegate(
+        fmt::format("'{}' describes a device without a delegate", plan.profile.string()));
   }
   const NamedDelegate only{device.delegate->name, *device.delegate};
   return plan_for_delegates(canonical, lowered, binding, {&only, 1}, plan, options);

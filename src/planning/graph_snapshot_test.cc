@@ -86,7 +86,7 @@ class SnapshotTest : public FolderTest {
   Result<Model> load_uncached() const { return Model::load(model_); }
 
   /// Whether the graph came from the cache: no pass ran.
-  static bool from_snapshot(const Model& model) { return model.load_times().passes == 0; }
+  static bool from_snapshot(const Model& model) { return model.load_times().passes_ms == 0; }
 
   static std::string describe(const Graph& graph) {
     const GraphSnapshot snapshot = snapshot_of(graph);

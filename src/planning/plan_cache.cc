@@ -51,7 +51,7 @@ Status PlanCache::bind(const Program& program, const Deadline& deadline) {
   Status status = parallax::bind(*program.bound, parallel_);
   save();
   const MutexLock lock(mutex_);
-  times_.pack += watch.lap();
+  times_.pack_ms += watch.lap();
   return status;
 }
 
@@ -204,7 +204,7 @@ void PlanCache::count(const Binding& binding, Entry& item, double ms, Dropped& d
   const bool changed = std::exchange(item.changed, false) || item.may_change;
   const std::int64_t bytes = changed ? bytes_of(binding, item) : 0;
   const MutexLock lock(mutex_);
-  times_.plan += ms;
+  times_.plan_ms += ms;
   Held* const held = entries_.find(binding);
   if (held == nullptr || held->entry.get() != &item) return;  // evicted meanwhile
   if (changed) bytes_ += bytes - std::exchange(held->bytes, bytes);

@@ -35,7 +35,8 @@ const std::vector<Delegates::Known>& Delegates::known() {
     auto checked = check_table(table, "");
     all.push_back({checked ? checked->name : "", "", std::move(checked)});
   }
-  for (const std::string& file : libraries_) {
+  for (const std::filesystem::path& library : libraries_) {
+    const std::string file = library.string();
     if (std::ranges::find(all, file, &Known::file) != all.end()) continue;
     auto table = load_delegate_library(file);
     const std::string name = table ? table->name : file;

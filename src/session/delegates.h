@@ -4,6 +4,7 @@
 // Thread-safe.
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,7 +29,8 @@ std::vector<const px_delegate*> built_in_delegates();
 class Delegates {
  public:
   /// Loads nothing yet. `cache_folder`: px_open_options::cache_folder; empty for null.
-  Delegates(std::vector<std::string> libraries, std::string cache_folder, const Logger& log)
+  Delegates(std::vector<std::filesystem::path> libraries, std::string cache_folder,
+            const Logger& log)
       : libraries_(std::move(libraries)), cache_folder_(std::move(cache_folder)), log_(log) {}
 
   /// Opens the delegate of `spec`, "NAME" or "NAME:TEXT"; the first call loads the libraries, later
@@ -52,7 +54,7 @@ class Delegates {
   Result<std::shared_ptr<const OpenDelegate>> open_locked(const std::string& spec)
       PX_REQUIRES(mutex_);
 
-  const std::vector<std::string> libraries_;
+  const std::vector<std::filesystem::path> libraries_;
   const std::string cache_folder_;
   const Logger log_;
   Mutex mutex_{LockOrder::kOpening};

@@ -85,10 +85,10 @@ class Loader {
     std::shared_ptr<WeightCache> cache;
     if (runtime_ != nullptr && !runtime_->options.cache.empty())
       cache = open_cache(runtime_->options.cache, source_, runtime_->log);
-    times_.map = watch_.lap();
+    times_.map_ms = watch_.lap();
     auto loaded =
         cache == nullptr ? std::nullopt : graph_from_snapshot(*cache, source_.model, options_);
-    times_.parse = watch_.lap();
+    times_.parse_ms = watch_.lap();
     const bool from_snapshot = loaded.has_value();
     if (!from_snapshot) {
       PX_ASSIGN(loaded, read(cache.get()));
@@ -96,7 +96,7 @@ class Loader {
     auto impl = Model::Impl::finish(*std::move(loaded), weights_);
     impl->weights().packed.use(cache);
     impl->weights().constants.use(cache);
-    (from_snapshot ? times_.parse : times_.passes) += watch_.lap();
+    (from_snapshot ? times_.parse_ms : times_.passes_ms) += watch_.lap();
     impl->prefault = std::move(prefault_);
     impl->disabled_passes = options_.disabled_passes;
     impl->load_times = times_;
@@ -113,11 +113,11 @@ class Loader {
     LoadedGraph loaded{*std::move(graph), 0};
     loaded.file_nodes = static_cast<int>(loaded.graph.nodes.size());
     if (prefaults()) prefault_ = std::make_unique<WeightPrefault>(loaded.graph, weights_);
-    times_.parse += watch_.lap();
+    times_.parse_ms += watch_.lap();
     PX_RETURN_IF_ERROR(run_all_passes(loaded, context, options_.disabled_passes));
     // The pages that parsing touched hold weights that are not needed yet as well: 20 MB on CLIP.
     release_pages(source_.model.bytes);
-    times_.passes = watch_.lap();
+    times_.passes_ms = watch_.lap();
     // A graph without what the account had no bytes for must not be cached: it would be missing
     // also if there is memory the next time.
     if (cache == nullptr || context.quota->left_out()) return loaded;
@@ -126,7 +126,7 @@ class Loader {
       return loaded;
     }
     keep_snapshot(*cache, loaded, source_.model, external, options_);
-    times_.map += watch_.lap();
+    times_.map_ms += watch_.lap();
     return loaded;
   }
 

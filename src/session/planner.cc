@@ -51,7 +51,8 @@ Result<PlanReport> Planner::plan(std::span<const DimValue> dims, const PlanOptio
   });
 }
 
-Result<Prediction> Planner::predict(std::span<const DimValue> dims, const std::string& profile,
+Result<Prediction> Planner::predict(std::span<const DimValue> dims,
+                                    const std::filesystem::path& profile,
                                     const PlanOptions& options) {
   return without_exceptions([&]() -> Result<Prediction> {
     PX_RETURN_IF_ERROR(check_options(options));
@@ -69,7 +70,7 @@ Result<Prediction> Planner::predict(std::span<const DimValue> dims, const std::s
   });
 }
 
-Result<int> Planner::profile_cores(const std::string& profile) {
+Result<int> Planner::profile_cores(const std::filesystem::path& profile) {
   return without_exceptions([&]() -> Result<int> {
     PX_ASSIGN(const DeviceProfile device, load_timed_profile(profile));
     return cores_of(device);

@@ -38,7 +38,7 @@ class SessionDelegateTest : public testing::Test {
     options_.offload = Offload::kAll;
     options_.rates = Rates::kDeclared;
     // The machine may be busy.
-    options_.delegate_time_limit_seconds = 60;
+    options_.delegate_time_limit_ms = 60'000;
   }
 
   Session session(const Model& model) { return *Session::create(model, options_, runtime_); }
@@ -227,7 +227,7 @@ TEST_F(SessionDelegateTest, ASilentDelegateLosesItsPartInTheSameRun) {
     faults_.own_memory = own_memory;
     const Runtime runtime = *Runtime::create({.threads = 2});
     impl_of(runtime).delegates.add(&table_);
-    options_.delegate_time_limit_seconds = 0.05;
+    options_.delegate_time_limit_ms = 50;
     Session session = *Session::create(model_, options_, runtime);
     faults_.silent = true;
     expect_right(session);
@@ -247,7 +247,7 @@ TEST_F(SessionDelegateTest, AnAnswerMayComeAfterTheSessionsEnd) {
   {
     const Runtime runtime = *Runtime::create({.threads = 2});
     impl_of(runtime).delegates.add(&table_);
-    options_.delegate_time_limit_seconds = 0.02;
+    options_.delegate_time_limit_ms = 20;
     Session session = *Session::create(model_, options_, runtime);
     faults_.silent = true;
     expect_right(session);

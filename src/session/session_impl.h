@@ -152,9 +152,8 @@ struct Session::Impl {
   const InputBinder binder;
   PlanCache plans;    ///< plans by binding
   Refusals refusals;  ///< bindings and regions that plans leave to the CPU
-  RunAdmission admission{
-      plans, *account, [this] { return budget(); }, runtime->source,
-      options.delegate_time_limit_seconds > 0 && !options.require_full_delegation};
+  RunAdmission admission{plans, *account, [this] { return budget(); }, runtime->source,
+                         options.delegate_time_limit_ms > 0 && !options.require_full_delegation};
   std::atomic<bool> has_run = false;                   ///< whether a run has ended
   mutable std::atomic<bool> told_of_no_limit = false;  ///< whether budget() has warned
 };

@@ -14,7 +14,7 @@ namespace parallax {
 namespace {
 
 /// The longest time limit: one of years is a mistake.
-constexpr double kMaxSeconds = 1e8;
+constexpr double kMaxLimitMs = 1e11;
 
 /// Refuses a number that is no enumerator; `last` is the last one.
 template <class Enumeration>
@@ -49,10 +49,9 @@ Status check_options(const SessionOptions& options) {
     return refuse(ErrorCode::kInvalidInput, "a pinned plan needs a delegate");
   if (options.delegates.size() > 1 && !options.pinned_plan.empty())
     return refuse(ErrorCode::kUnsupported, "a plan is pinned for one delegate, not for several");
-  if (!(options.delegate_time_limit_seconds >= 0) ||
-      options.delegate_time_limit_seconds > kMaxSeconds)
-    return refuse(ErrorCode::kInvalidInput, fmt::format("a limit of {} seconds for a delegate",
-                                                        options.delegate_time_limit_seconds));
+  if (!(options.delegate_time_limit_ms >= 0) || options.delegate_time_limit_ms > kMaxLimitMs)
+    return refuse(ErrorCode::kInvalidInput,
+                  fmt::format("a limit of {} ms for a delegate", options.delegate_time_limit_ms));
   if (options.delegate_memory_bytes < 0)
     return refuse(ErrorCode::kInvalidInput,
                   fmt::format("{} bytes of a delegate's memory", options.delegate_memory_bytes));
@@ -67,11 +66,11 @@ Status check_options(const SessionOptions& options) {
     return refuse(ErrorCode::kInvalidInput,
                   fmt::format("a memory budget of {} bytes", options.budget.bytes));
   }
-  if (options.max_loop_trips < 0 || !(options.time_limit_seconds >= 0) ||
-      options.time_limit_seconds > kMaxSeconds) {
+  if (options.max_loop_trips < 0 || !(options.time_limit_ms >= 0) ||
+      options.time_limit_ms > kMaxLimitMs) {
     return refuse(ErrorCode::kInvalidInput,
-                  fmt::format("a limit of {} loop trips and {} seconds", options.max_loop_trips,
-                              options.time_limit_seconds));
+                  fmt::format("a limit of {} loop trips and {} ms", options.max_loop_trips,
+                              options.time_limit_ms));
   }
   return check_precision(options);
 }

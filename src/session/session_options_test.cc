@@ -39,9 +39,9 @@ TEST(Session, RefusesOptionsThatAreNone) {
   EXPECT_TRUE(refused({.threads = 1 << 20}));
   EXPECT_TRUE(refused({.budget = MemoryBudget::of_bytes(-1)}));
   EXPECT_TRUE(refused({.max_loop_trips = -1}));
-  for (const double seconds : {-1.0, 1e300, std::numeric_limits<double>::quiet_NaN(),
-                               std::numeric_limits<double>::infinity()})
-    EXPECT_TRUE(refused({.time_limit_seconds = seconds}));
+  for (const double ms : {-1.0, 1e300, std::numeric_limits<double>::quiet_NaN(),
+                          std::numeric_limits<double>::infinity()})
+    EXPECT_TRUE(refused({.time_limit_ms = ms}));
   auto session = Session::create(model);
   ASSERT_TRUE(session);
   const std::vector<DimValue> dims = {{"batch", 1}, {"seq", 1}};

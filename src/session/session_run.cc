@@ -109,10 +109,10 @@ Status Session::Impl::check_output(std::size_t output, DType dtype, const Dims& 
 
 Deadline Session::Impl::deadline(const RunOptions& run_options) const {
   Deadline deadline({}, run_options.stop);
-  if (options.time_limit_seconds > 0) {
+  if (options.time_limit_ms > 0) {
     deadline.time = std::chrono::steady_clock::now() +
                     std::chrono::duration_cast<std::chrono::nanoseconds>(
-                        std::chrono::duration<double>(options.time_limit_seconds));
+                        std::chrono::duration<double, std::milli>(options.time_limit_ms));
   }
   return deadline;
 }
@@ -290,7 +290,7 @@ Status Session::Impl::run_program(AdmittedRun& run, const BoundInputs& bound,
     execute_options.late = late;
     execute_options.regions_on_cpu = std::move(on_cpu);
     execute_options.region_time = std::chrono::duration_cast<std::chrono::nanoseconds>(
-        std::chrono::duration<double>(options.delegate_time_limit_seconds));
+        std::chrono::duration<double, std::milli>(options.delegate_time_limit_ms));
   }
   std::optional<BudgetWatch> watch;
   if (options.budget.kind == MemoryBudget::Kind::kAuto) {

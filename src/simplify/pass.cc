@@ -78,7 +78,7 @@ Result<std::vector<PassReport>> run_passes(std::span<const Pass> passes, Graph& 
     if (auto status = run_pass(pass, graph, context, report.changes); !status)
       return fault_of(fmt::format("pass {}", pass.name), std::move(status).error());
     const std::chrono::duration<double, std::milli> time = std::chrono::steady_clock::now() - start;
-    report.ms = time.count();
+    report.time_ms = time.count();
     report.near_misses = context.near_misses->take();
   }
   PX_RETURN_IF_ERROR(check_written(graph, context, reports));

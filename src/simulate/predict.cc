@@ -215,7 +215,7 @@ Result<Prediction> predict(const Program& program, const DeviceProfile& device,
   Prediction prediction;
   prediction.profile = device.name;
   prediction.cores = program.threads;
-  prediction.ms = simulation.seconds * 1e3;
+  prediction.latency_ms = simulation.seconds * 1e3;
   prediction.busy_ms = simulation.busy_seconds * 1e3;
   prediction.unknown_nodes = maker.unknown_nodes();
   prediction.basis = {device.source,

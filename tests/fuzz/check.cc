@@ -331,7 +331,7 @@ class Checker {
   void check_limits(const Model& model, const Results& base) {
     SessionOptions options = any_options(random_);
     if (random_.chance(50)) {
-      options.time_limit_seconds = random_.pick(std::array{1e-9, 1e-6, 1e-5, 1e-4});
+      options.time_limit_ms = random_.pick(std::array{1e-6, 1e-3, 1e-2, 1e-1});
     } else {
       options.max_loop_trips = random_.between(0, 4);
     }

@@ -20,7 +20,7 @@ SessionOptions on_cores(const std::string& text, Offload offload) {
   options.threads = 2;
   options.delegates = {"cores" + text};
   options.offload = offload;
-  options.delegate_time_limit_seconds = 0;  // the machine may be busy
+  options.delegate_time_limit_ms = 0;  // the machine may be busy
   return options;
 }
 

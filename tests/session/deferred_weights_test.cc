@@ -232,7 +232,7 @@ class DeferredWeightsCache : public FolderTest {};
 
 TEST_F(DeferredWeightsCache, HasThemComputed) {
   RuntimeOptions options;
-  options.cache = (folder_ / "cache").string();
+  options.cache = folder_ / "cache";
   for (const FoldedWeight& c : cases()) {
     const auto path = folder_ / "model.onnx";
     write(path, bytes_of_model(c));

@@ -55,7 +55,7 @@ class DelegateBudget : public testing::TestWithParam<BudgetWay> {
     options_.threads = 1;
     options_.offload = Offload::kAll;
     options_.rates = Rates::kDeclared;
-    options_.delegate_time_limit_seconds = 600;  // the machine may be busy
+    options_.delegate_time_limit_ms = 600'000;  // the machine may be busy
     Session cpu = *Session::create(model_, options_, *runtime_);
     // Of a chain of operators, more rows may need less: there are more parts then.
     for (std::int64_t rows = 1; rows <= kMaxBudgetRows; ++rows) run_size(cpu, rows);
@@ -133,7 +133,7 @@ TEST(DelegateBudgetAtRunTime, WhatSufficesForTheCpuSuffices) {
   options.threads = 1;
   options.offload = Offload::kAll;
   options.rates = Rates::kDeclared;
-  options.delegate_time_limit_seconds = 600;
+  options.delegate_time_limit_ms = 600'000;
   const auto run = [&]() -> Status {
     Session session = *Session::create(model, options, runtime);
     for (const std::int64_t rows : {24, 3, 24, 23, 22, 21, 24, 5, 24}) {

@@ -67,7 +67,7 @@ class DelegateLocks : public testing::TestWithParam<LockWay> {
     options_.delegates = {GetParam().delegate};
     options_.offload = Offload::kAll;
     options_.rates = Rates::kDeclared;
-    options_.delegate_time_limit_seconds = 600;  // the machine may be busy
+    options_.delegate_time_limit_ms = 600'000;  // the machine may be busy
     options_.budget = MemoryBudget::of_bytes(250'000);
   }
 

@@ -148,7 +148,7 @@ class SoakRound {
     options_.rates = Rates::kDeclared;
     // Patient where each lie is answered in time, so that no memory stays with a device.
     lies_.keeps_answers = random_() % 2 == 0;
-    options_.delegate_time_limit_seconds = lies_.keeps_answers ? 0.02 : 600;
+    options_.delegate_time_limit_ms = lies_.keeps_answers ? 20 : 600'000;
     if (opencl_) options_.delegates.emplace_back("opencl");
     const unsigned others = random_() % 4;
     if (others != 0) options_.delegates.emplace_back("liar");

@@ -60,7 +60,7 @@ class StressRound {
     options_.delegates = {"test"};
     options_.offload = Offload::kAll;
     options_.rates = Rates::kDeclared;
-    options_.delegate_time_limit_seconds = 0.02;
+    options_.delegate_time_limit_ms = 20;
     session_ = *Session::create(model_of(text_), options_, *runtime_);
   }
 

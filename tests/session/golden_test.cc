@@ -108,7 +108,7 @@ Result<std::string> planned_text(const GoldenCase& c) {
   const LayoutOptions layout{.parallel = true, .threads = 2, .budget = c.budget};
   if (c.delegate) {
     PlanOptions options;
-    options.profile = (kFolder / "small.toml").string();
+    options.profile = kFolder / "small.toml";
     options.cost_model = c.model;
     auto plan = plan_for_delegate(*graph, *graph, binding, options, {{true}, c.refinement, layout});
     if (!plan) return tl::unexpected(plan.error());

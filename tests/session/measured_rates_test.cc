@@ -35,13 +35,13 @@ class MeasuredRatesTest : public FolderTest {
     options_.delegates = {"test"};
     options_.threads = 1;
     // The machine may be busy.
-    options_.delegate_time_limit_seconds = 60;
+    options_.delegate_time_limit_ms = 60'000;
   }
 
   Runtime runtime(bool keeps = true) {
     RuntimeOptions options;
     options.threads = 1;
-    if (keeps) options.cache = folder_.string();
+    if (keeps) options.cache = folder_;
     options.log = [this](LogLevel, auto line) {
       const std::lock_guard lock(lines_mutex_);
       lines_.emplace_back(line);
@@ -270,7 +270,7 @@ TEST_F(MeasuredRatesTest, PredictionsFollowRuns) {
 
 TEST_F(MeasuredRatesTest, APinnedPlanStaysWhateverTheRatesSay) {
   const Runtime own = runtime();
-  options_.pinned_plan = (folder_ / "pinned.toml").string();
+  options_.pinned_plan = folder_ / "pinned.toml";
   options_.offload = Offload::kAll;
   {
     Session first = *Session::create(model_, options_, own);
@@ -294,7 +294,7 @@ TEST_F(MeasuredRatesTest, APinnedPlanStaysWhateverTheRatesSay) {
 TEST_F(MeasuredRatesTest, APinnedPlanThatDoesNotFitIsOneError) {
   const Runtime own = runtime();
   const auto file = folder_ / "pinned.toml";
-  options_.pinned_plan = file.string();
+  options_.pinned_plan = file;
   options_.offload = Offload::kAll;
   options_.rates = Rates::kDeclared;
   {
@@ -328,7 +328,7 @@ TEST_F(MeasuredRatesTest, APinnedPlanThatDoesNotFitIsOneError) {
     write(file, text);
     EXPECT_FALSE(Session::create(model_, options_, own)) << text;
   }
-  options_.pinned_plan = (folder_ / "none" / "p.toml").string();
+  options_.pinned_plan = folder_ / "none" / "p.toml";
   Session session = *Session::create(model_, options_, own);
   EXPECT_EQ(session.run({&input, 1}).error().code, ErrorCode::kIo);
   options_.delegates.clear();

@@ -32,7 +32,7 @@ std::vector<RunKind> kinds(Scheduler scheduler) {
   const SessionOptions plain = under_auto(scheduler);
   SessionOptions trips = plain, time = plain;
   trips.max_loop_trips = 2100;  // more than the Scan has
-  time.time_limit_seconds = 2e-3;
+  time.time_limit_ms = 2;
   return {{plain, 2, 5, std::nullopt},
           {plain, 256, 500, ErrorCode::kOutOfRange},
           {trips, 2, 500, ErrorCode::kLimitExceeded},

@@ -41,7 +41,7 @@ class RefusedPlans : public FolderTest {
     options_.threads = 1;
     options_.offload = Offload::kAll;
     options_.rates = Rates::kDeclared;
-    options_.delegate_time_limit_seconds = 60;  // the machine may be busy
+    options_.delegate_time_limit_ms = 60'000;  // the machine may be busy
   }
   Session session() { return *Session::create(model_, options_, runtime_); }
 
@@ -225,7 +225,7 @@ TEST_F(RefusedPlans, EachKindOfRefusalIsToldOnce) {
 }
 
 TEST_F(RefusedPlans, ASilentDeviceIsLeftOutWhateverTheSizes) {
-  options_.delegate_time_limit_seconds = 0.05;
+  options_.delegate_time_limit_ms = 50;
   Session session = this->session();
   faults_.silent = true;
   EXPECT_EQ(run(session).problems, 2) << "the run begins once more";
@@ -238,7 +238,7 @@ TEST_F(RefusedPlans, ASilentDeviceIsLeftOutWhateverTheSizes) {
 }
 
 TEST_F(RefusedPlans, APinnedPlanIsKeptForLater) {
-  options_.pinned_plan = (folder_ / "pinned.toml").string();
+  options_.pinned_plan = folder_ / "pinned.toml";
   Session session = this->session();
   EXPECT_EQ(run(session).regions, 2);
   const std::string pinned = read(options_.pinned_plan);

@@ -53,7 +53,7 @@ SessionOptions beside_cores() {
   options.threads = 2;
   options.delegates = {"cores"};
   options.offload = Offload::kAll;
-  options.delegate_time_limit_seconds = 0;  // the machine may be busy
+  options.delegate_time_limit_ms = 0;  // the machine may be busy
   return options;
 }
 
@@ -154,7 +154,7 @@ class RunTimeFaults : public testing::TestWithParam<bool> {
     options_.threads = 2;
     options_.offload = Offload::kAll;
     options_.rates = Rates::kDeclared;
-    options_.delegate_time_limit_seconds = 60;
+    options_.delegate_time_limit_ms = 60'000;
   }
   void expect_right(Session& session, std::int64_t left, RunTrace* trace = nullptr) {
     const std::vector<float> x = with_rows(50, left, 4);
@@ -260,7 +260,7 @@ TEST_P(RunTimeFaults, ShortMemoryIsTriedAgainAfterAPause) {
 }
 
 TEST_P(RunTimeFaults, ASilentDeviceLosesTheRun) {
-  options_.delegate_time_limit_seconds = 0.05;
+  options_.delegate_time_limit_ms = 50;
   Session session = *Session::create(model_, options_, runtime_);
   faults_.silent = true;
   expect_right(session, 30);
@@ -284,7 +284,7 @@ TEST_P(RunTimeFaults, TheLastTryWaitsForNoDevice) {
       total = ReduceSum(y, rows_axis) {keepdims = 1}
       a = Abs(total) @a
       output a)");
-  options_.delegate_time_limit_seconds = 0.002;
+  options_.delegate_time_limit_ms = 2;
   faults_.binding_bytes = 3000;
   int fitted = 0;
   for (std::int64_t bytes = 5'000; bytes <= 40'000; bytes += 500) {

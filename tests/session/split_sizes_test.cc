@@ -23,7 +23,7 @@ class SplitSizes : public testing::Test {
     options_.threads = 1;
     options_.rates = Rates::kDeclared;
     options_.co_execution = true;
-    options_.delegate_time_limit_seconds = 60;  // the machine may be busy
+    options_.delegate_time_limit_ms = 60'000;  // the machine may be busy
   }
   /// Parts have some of 64 rows, of all columns: by name those of one size are those of another.
   void expect_right(Session& session, std::int64_t columns) {

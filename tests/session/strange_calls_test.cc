@@ -59,13 +59,13 @@ TEST(StrangeCalls, WithoutASession) {
 /// A session that plans anew each time; one thread at least is not the caller's.
 void ask_session(const Model& model, const std::vector<DimValue>& dims,
                  const SessionOptions& options) {
-  const std::string device = PX_SOURCE_DIR "/profiles/pixel6.toml";
+  const fs::path device = PX_SOURCE_DIR "/profiles/pixel6.toml";
   PlanOptions delegated;
   delegated.profile = device;
   const fs::path broken = fs::path(testing::TempDir()) / ("broken" + std::to_string(::getpid()));
   std::ofstream(broken)
       << "name = 'a device with a name that finds no room beside its length'\n[cpu";
-  const std::string mistaken = broken.string();
+  const fs::path& mistaken = broken;
   // Streams, with which the parser reads numbers, take memory that ran out for a wrong number.
   const auto no_number = [](std::optional<Error> error) {
     return error && error->code == ErrorCode::kInvalidInput ? std::nullopt : error;

@@ -84,15 +84,15 @@ class TimeLimitOfSession : public testing::Test {
 };
 
 TEST_F(TimeLimitOfSession, IsOverBeforeAnyMemoryIsTaken) {
-  auto session = Session::create(model_, {.time_limit_seconds = 1e-9});
+  auto session = Session::create(model_, {.time_limit_ms = 1e-6});
   ASSERT_TRUE(session);
   EXPECT_TRUE(is_late(session->run({&input_, 1})));
   EXPECT_EQ(session->peak_arena_bytes(), 0);
-  EXPECT_GT(Planner(*session).times().plan, 0);  // planning came before
+  EXPECT_GT(Planner(*session).times().plan_ms, 0);  // planning came before
 }
 
 TEST_F(TimeLimitOfSession, EndsARunBetweenNodes) {
-  auto session = Session::create(model_, {.time_limit_seconds = 0.2});
+  auto session = Session::create(model_, {.time_limit_ms = 200});
   ASSERT_TRUE(session);
   ASSERT_TRUE(Planner(*session).plan({}));
   EXPECT_TRUE(is_late(session->run({&input_, 1})));
@@ -103,8 +103,7 @@ TEST_F(TimeLimitOfSession, EndsAWaitForOtherRuns) {
   const auto account = options.account = *make_memory_account();
   constexpr std::int64_t kBytes = 1 << 20;
   auto session = Session::create(
-      model_,
-      {.budget = MemoryBudget::of_bytes(kBytes), .max_loop_trips = 10, .time_limit_seconds = 0.02},
+      model_, {.budget = MemoryBudget::of_bytes(kBytes), .max_loop_trips = 10, .time_limit_ms = 20},
       *Runtime::create(options));
   ASSERT_TRUE(session);
   ASSERT_TRUE(Planner(*session).plan({}));

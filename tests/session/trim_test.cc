@@ -149,7 +149,7 @@ TEST(Trim, FreesPiecesOfADevicesMemory) {
   options.delegates = {"test"};
   options.offload = Offload::kAll;
   options.rates = Rates::kDeclared;
-  options.delegate_time_limit_seconds = 0;
+  options.delegate_time_limit_ms = 0;
   auto session = *Session::create(model_of(R"(
     symbols n
     input x f32 [n, 64]

@@ -38,7 +38,7 @@ class TwoDelegates : public testing::Test {
     options_.threads = 2;
     options_.offload = Offload::kAll;
     options_.rates = Rates::kDeclared;
-    options_.delegate_time_limit_seconds = 60;  // the machine may be busy
+    options_.delegate_time_limit_ms = 60'000;  // the machine may be busy
   }
   Session session() {
     if (!runtime_) {
@@ -113,7 +113,7 @@ TEST_F(TwoDelegates, WhatOneFailsAtLeavesTheOtherAlone) {
 }
 
 TEST_F(TwoDelegates, ASilentOneLosesItsRegionsOnly) {
-  options_.delegate_time_limit_seconds = 1;
+  options_.delegate_time_limit_ms = 1000;
   Session session = this->session();
   second_.silent = true;
   expect_right(session);
@@ -128,7 +128,7 @@ TEST_F(TwoDelegates, ASilentOneLosesItsRegionsOnly) {
 }
 
 TEST_F(TwoDelegates, BothMayFallSilentInOneRun) {
-  options_.delegate_time_limit_seconds = 0.2;
+  options_.delegate_time_limit_ms = 200;
   Session session = this->session();
   first_.silent = true;
   second_.silent = true;

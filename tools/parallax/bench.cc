@@ -112,11 +112,11 @@ nlohmann::json to_json(const Options& options, const Model& model, Session& sess
           {"precision", precision_name(options.session.precision)},
           {"load_ms", measured.load_ms},
           {"load_split_ms",
-           {{"map", load.map},
-            {"parse", load.parse},
-            {"passes", load.passes},
-            {"plan", timed.planning.plan},
-            {"pack", timed.planning.pack}}},
+           {{"map", load.map_ms},
+            {"parse", load.parse_ms},
+            {"passes", load.passes_ms},
+            {"plan", timed.planning.plan_ms},
+            {"pack", timed.planning.pack_ms}}},
           {"first_run_ms", timed.first_run_ms},
           {"concurrency", options.concurrency},
           {"runs", timed.ms.size()},
@@ -153,8 +153,8 @@ void print(const Options& options, const Model& model, Session& session, const M
   fmt::print(
       "load {:.1f} ms (map {:.1f}, parse {:.1f}, passes {:.1f}), first run {:.1f} ms (plan {:.1f}, "
       "pack {:.1f}), CPU {:.1f} ms a run\n",
-      measured.load_ms, load.map, load.parse, load.passes, timed.first_run_ms, timed.planning.plan,
-      timed.planning.pack, timed.cpu_ms_per_run);
+      measured.load_ms, load.map_ms, load.parse_ms, load.passes_ms, timed.first_run_ms,
+      timed.planning.plan_ms, timed.planning.pack_ms, timed.cpu_ms_per_run);
   fmt::print(
       "memory       resident at most {}, activations and scratch at most {} (budget {}), packed "
       "weights {}, plans {}\n",

@@ -105,8 +105,10 @@ void add_limits(CLI::App& command, Options& options) {
       ->check(within(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->type_name("N");
   command
-      .add_option("--time-limit", options.session.time_limit_seconds,
-                  "Seconds after which a run stops with an error; 0, the default: no limit")
+      .add_option_function<double>(
+          "--time-limit",
+          [&options](double seconds) { options.session.time_limit_ms = seconds * 1e3; },
+          "Seconds after which a run stops with an error; 0, the default: no limit")
       ->check(within(0.0, 1e8))
       ->type_name("S");
 }

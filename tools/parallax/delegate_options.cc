@@ -74,9 +74,11 @@ void add_device(CLI::App& command, Options& options) {
   add_offload(command, options, delegate);
   add_rates(command, options, delegate);
   command
-      .add_option("--delegate-time-limit", options.session.delegate_time_limit_seconds,
-                  "Seconds that it may take for one region (10); then the run starts again without "
-                  "it. 0: any time")
+      .add_option_function<double>(
+          "--delegate-time-limit",
+          [&options](double seconds) { options.session.delegate_time_limit_ms = seconds * 1e3; },
+          "Seconds that it may take for one region (10); then the run starts again without "
+          "it. 0: any time")
       ->check(within(0.0, 1e8))
       ->type_name("S")
       ->needs(delegate);

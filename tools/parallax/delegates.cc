@@ -34,7 +34,7 @@ nlohmann::json delegates_json(const std::vector<DelegateReport>& delegates) {
     for (const auto& region : d.returned)
       returned.push_back({{"node", region.node}, {"reason", region.reason}});
     list.push_back({{"name", d.name},
-                    {"file", d.file},
+                    {"file", d.file.string()},
                     {"device", d.device},
                     {"driver", d.driver},
                     {"memory_bytes", d.memory_bytes},
@@ -58,7 +58,7 @@ Status delegates_command(const Options& options) {
     if (delegates.empty()) fmt::print("none\n");
     for (const DelegateReport& d : delegates)
       fmt::print("{}{}  {}\n", d.name,
-                 d.file.empty() || d.file == d.name ? "" : fmt::format(" ({})", d.file),
+                 d.file.empty() || d.file == d.name ? "" : fmt::format(" ({})", d.file.string()),
                  line_of(d));
   }
   return options.json.empty() ? Status{} : write_json(options.json, delegates_json(delegates));

@@ -198,7 +198,7 @@ bool is_delegate(const Options& options, const std::string& delegate) {
 void check_runs(const Options& options) {
   if (!options.session.pinned_plan.empty())
     refuse("--pin-plan {}: a profile runs nothing, there is no plan to keep",
-           options.session.pinned_plan);
+           options.session.pinned_plan.string());
 }
 
 bool has_delegates(const Options& options) {

@@ -95,7 +95,7 @@ void print_passes(const PlanReport& plan) {
       continue;
     }
     fmt::print("pass {}: {} {}, {:.3f} ms\n", pass.name, pass.changes,
-               pass.changes == 1 ? "change" : "changes", pass.ms);
+               pass.changes == 1 ? "change" : "changes", pass.time_ms);
     for (const NearMiss& miss : pass.near_misses) {
       fmt::print(
           "  not {}: {}\n",
@@ -178,7 +178,7 @@ nlohmann::json passes_json(const PlanReport& plan) {
     list.push_back({{"name", pass.name},
                     {"disabled", pass.disabled},
                     {"changes", pass.changes},
-                    {"ms", pass.ms},
+                    {"ms", pass.time_ms},
                     {"near_misses", std::move(misses)}});
   }
   return list;

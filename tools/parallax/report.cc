@@ -60,7 +60,7 @@ std::string_view precision_name(Precision precision) {
 
 nlohmann::json cache_json(const CacheReport& cache) {
   if (cache.file.empty()) return nullptr;
-  return {{"file", cache.file},
+  return {{"file", cache.file.string()},
           {"hits", cache.hits},
           {"misses", cache.misses},
           {"bytes", cache.bytes},

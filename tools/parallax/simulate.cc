@@ -31,11 +31,13 @@ void print_basis(const PredictionBasis& basis) {
 
 void print(const Options& options, const Prediction& prediction) {
   fmt::print("{}: {:.3f} ms on {} {}{}, which are busy {:.0f} % of that time\n", prediction.profile,
-             prediction.ms, prediction.cores, prediction.cores == 1 ? "core" : "cores",
+             prediction.latency_ms, prediction.cores, prediction.cores == 1 ? "core" : "cores",
              options.delegates.empty()
                  ? ""
                  : fmt::format(" and the accelerator of {}", fmt::join(options.delegates, ", ")),
-             prediction.ms > 0 ? 100 * prediction.busy_ms / prediction.ms / prediction.cores : 0);
+             prediction.latency_ms > 0
+                 ? 100 * prediction.busy_ms / prediction.latency_ms / prediction.cores
+                 : 0);
   print_basis(prediction.basis);
   if (prediction.unknown_nodes > 0) {
     fmt::print("{} nodes have shapes that only running can tell; they count as taking no time\n",
@@ -68,7 +70,7 @@ nlohmann::json to_json(const Options& options, const Prediction& prediction) {
   nlohmann::json json = {{"model", options.model},
                          {"profile", prediction.profile},
                          {"cores", prediction.cores},
-                         {"predicted_ms", prediction.ms},
+                         {"predicted_ms", prediction.latency_ms},
                          {"busy_ms", prediction.busy_ms},
                          {"unknown_nodes", prediction.unknown_nodes},
                          {"basis", basis_json(prediction.basis)},

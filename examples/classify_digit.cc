@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <iostream>
+#include <span>
 #include <string>
 
 #include "parallax/session.h"
@@ -44,14 +45,13 @@ int main(int argc, char** argv) {
   if (!session) return fail(session.error());
 
   const std::array<float, 64> pixels = read_digit(std::cin);
-  const parallax::NamedInput image{
-      "image", {parallax::DType::kF32, {1, 1, 8, 8}, std::as_bytes(std::span(pixels))}};
-  auto outputs = session->run({&image, 1});
+  const auto image = parallax::TensorView::of<float>(pixels, {1, 1, 8, 8});
+  if (!image) return fail(image.error());
+  const parallax::NamedInput input{"image", *image};
+  auto outputs = session->run({&input, 1});
   if (!outputs) return fail(outputs.error());
 
-  const parallax::TensorView logits = outputs->front().view();
-  const float* best =
-      std::max_element(logits.as<float>(), logits.as<float>() + logits.dims.elements());
-  std::cout << best - logits.as<float>() << '\n';
+  const std::span<const float> logits = outputs->front().data<float>();
+  std::cout << std::ranges::max_element(logits) - logits.begin() << '\n';
   return 0;
 }

@@ -39,7 +39,7 @@ bool read_picture(const char* path, Picture& picture) {
 Tensor run(Session& session, const Picture& picture, const Box& part, int height, int width) {
   const auto [left, top, right, bottom] = part;
   auto tensor = Tensor::allocate(parallax::DType::kF32, {1, 3, height, width}).value();
-  auto* to = tensor.mutable_view().as<float>();
+  float* to = tensor.data<float>().data();
   for (int i = 0; i < 3 * height * width; ++i) {
     to[i] = -1;
     const double y = top + (i / width % height + 0.5) * (bottom - top) / height - 0.5;
@@ -102,11 +102,11 @@ int main(int argc, char** argv) try {
   const Box whole = {0, 0, double(picture.width), double(picture.height)};
   Tensor map = run(detector, picture, whole, height, width);
   const auto boxes =
-      boxes_of(map.mutable_view().as<float>(), height, width, whole[3] / height, whole[2] / width);
+      boxes_of(map.data<float>().data(), height, width, whole[3] / height, whole[2] / width);
   for (const Box& box : boxes) {
     const int columns = std::max(16, int(48 * (box[2] - box[0]) / (box[3] - box[1])));
     const Tensor steps = run(recogniser, picture, box, 48, columns);
-    const float* step = steps.view().as<float>();
+    const float* step = steps.data<float>().data();
     for (std::int64_t i = 0, last = 0; i < steps.dims()[1]; ++i, step += steps.dims()[2]) {
       const auto best = std::max_element(step, step + steps.dims()[2]) - step;
       if (best != last) std::cout << (best < std::ssize(characters) ? characters[best] : " ");

@@ -77,7 +77,7 @@ WeightCache::WeightCache(Options options, ModelSource main)
       main_(std::move(main)),
       folder_(whole_path(main_.model.folder)) {
   path_ = options_.folder / file_name();
-  report_.file = path_.string();
+  report_.file = path_;
   open();
   tell_log();
 }

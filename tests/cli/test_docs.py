@@ -67,11 +67,11 @@ def test_security_names_a_way_to_report():
 
 
 def test_the_program_compiles(tmp_path):
-    body = re.search(r"```cpp\n#include \"parallax/session.h\"\n(.*?)```", README, re.S).group(1)
+    body = re.search(r"```cpp\n#include \"parallax/parallax.h\"\n(.*?)```", README, re.S).group(1)
     for result in re.findall(r"^auto (\w+) = ", body, re.M):
         assert f"if (!{result}) return fail({result}.error());" in body, f"what may fail is looked at: {result}"
     (tmp_path / "snippet.cc").write_text(
-        '#include <array>\n#include "parallax/session.h"\nint fail(const parallax::Error&) { return 1; }\n'
+        '#include <array>\n#include "parallax/parallax.h"\nint fail(const parallax::Error&) { return 1; }\n'
         "int main() {\nstd::array<float, 64> pixels{};\n" + body + "\nreturn 0;\n}\n")
     done = run("c++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-Wno-missing-field-initializers", "-fsyntax-only", f"-I{ROOT / 'include'}", tmp_path / "snippet.cc")
     assert done.returncode == 0, done.stderr

@@ -6,6 +6,7 @@
 #include <functional>
 #include <future>
 #include <memory>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -102,6 +103,22 @@ class Session {
   /// memory that overlaps that of an input or another output.
   Status run_into(std::span<const NamedInput> inputs, std::span<const MutableTensorView> outputs,
                   const RunOptions& options = {});
+  /// Returns the memory for output number `output`, a dense tensor of these dims: exactly
+  /// bytes_of(dtype, dims) bytes, aligned to the element size, which overlap no input and no other
+  /// output; without elements it may be empty. It must live until run_into() returns.
+  using OutputAllocator =
+      std::function<Result<std::span<std::byte>>(int output, DType dtype, const Dims& dims)>;
+  /// Runs the model like run(), writing outputs into memory that `allocate` returns. It is called
+  /// on the calling thread, once for each output before that is written: before the run if the
+  /// input sizes determine the output's, otherwise after the last node. If a run starts again, as
+  /// after a delegate's time limit, an output whose dims differ is requested again. A tied output
+  /// is requested if `options.tied_outputs` is set. `allocate` must neither fork nor use the
+  /// session or the State of the run. Output contents are unspecified if the run fails. Errors: as
+  /// run(), except that outputs do not count in the budget; those of `allocate`; kInvalidInput also
+  /// for an empty `allocate`, and for memory of another size, without alignment, or that overlaps;
+  /// kOutOfMemory or kInternal if it throws.
+  Status run_into(std::span<const NamedInput> inputs, const OutputAllocator& allocate,
+                  const RunOptions& options = {});
   /// Receives the outputs of a run, or its error. Called once, on a thread of the runtime: it must
   /// neither throw, nor fork, nor wait for other runs, nor destroy the session.
   using Done = std::function<void(Result<std::vector<Tensor>>)>;
@@ -121,6 +138,11 @@ class Session {
   /// Errors: kUnboundSymbol for a symbol without a value; kInvalidInput for an unknown or repeated
   /// name or a negative value.
   Result<std::vector<Dims>> input_dims(std::span<const DimValue> dims) const;
+  /// Returns the concrete shapes of the outputs under `dims`, in the order of Model::outputs(), for
+  /// callers that allocate outputs. nullopt: only a run determines the shape, or the output is a
+  /// sequence, an optional or a map. Errors: as input_dims(); kInvalidInput also for sizes that
+  /// some output cannot have.
+  Result<std::vector<std::optional<Dims>>> output_dims(std::span<const DimValue> dims) const;
 
   /// The most threads of one run, its caller's included.
   int threads() const;

@@ -215,6 +215,38 @@ Result<Dims> bound_dims(const Graph& graph, ValueId id, const Binding& binding) 
   return dims;
 }
 
+std::optional<Dims> known_dims(const Value& value, const Binding& binding) {
+  Dims dims;
+  for (const Expr& expr : value.shape) {
+    const auto dim = expr.evaluate(binding.symbols);
+    if (!dim || *dim < 0 || dims.rank() >= Dims::kMaxRank) return std::nullopt;
+    dims.push_back(*dim);
+  }
+  return dims;
+}
+
+Result<std::vector<std::optional<Dims>>> bound_output_dims(const Graph& graph,
+                                                           const Binding& binding) {
+  const auto has_value = [&](SymbolId symbol) {
+    return binding.symbols[static_cast<std::size_t>(symbol.value)].has_value();
+  };
+  std::vector<std::optional<Dims>> result;
+  for (const ValueId id : graph.outputs) {
+    const Value& value = graph.values[id];
+    auto& dims = result.emplace_back();
+    if (value.container != nullptr) continue;
+    dims = known_dims(value, binding);
+    if (dims) continue;
+    const bool all = std::ranges::all_of(value.shape, [&](const Expr& expr) {
+      return std::ranges::all_of(expr.symbols(), has_value);
+    });
+    if (!all) continue;
+    return refuse(ErrorCode::kInvalidInput, fmt::format("output '{}' ({}) gets no valid size",
+                                                        value.name, shape_text(graph, value)));
+  }
+  return result;
+}
+
 InputBinder::InputBinder(const Graph& graph) : graph_(graph) {
   for (const ValueId id : graph.inputs) {
     std::vector<SymbolId>& plain = plain_.emplace_back();

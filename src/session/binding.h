@@ -47,6 +47,16 @@ Result<Binding> bind_dims(const Graph& graph, std::span<const DimValue> dims);
 /// Returns the concrete dims of the graph input `id`. Errors: kUnboundSymbol, kInvalidInput.
 Result<Dims> bound_dims(const Graph& graph, ValueId id, const Binding& binding);
 
+/// Returns the dims of a value under a binding; nullopt if a symbol in them has no value, or if
+/// they are negative, too large or too many.
+std::optional<Dims> known_dims(const Value& value, const Binding& binding);
+
+/// Returns the dims of each output of the graph under a binding; nullopt where a symbol has no
+/// value, and for sequences, optionals and maps. Errors: kInvalidInput if dims whose symbols all
+/// have values are negative, too large or too many.
+Result<std::vector<std::optional<Dims>>> bound_output_dims(const Graph& graph,
+                                                           const Binding& binding);
+
 /// Checks the dtype, rank, size and alignment of a tensor for the input `value`; not its dimensions
 /// against symbols. Errors: kInvalidInput.
 Status check_tensor(const Graph& graph, const Value& value, const TensorView& tensor);

@@ -136,6 +136,16 @@ Result<std::vector<Dims>> Session::input_dims(std::span<const DimValue> dims) co
   });
 }
 
+Result<std::vector<std::optional<Dims>>> Session::output_dims(
+    std::span<const DimValue> dims) const {
+  return without_exceptions([&]() -> Result<std::vector<std::optional<Dims>>> {
+    const Graph& graph = impl_->graph();
+    PX_ASSIGN(const Binding binding, bind_dims(graph, dims));
+    for (const ValueId id : graph.inputs) PX_RETURN_IF_ERROR(bound_dims(graph, id, binding));
+    return bound_output_dims(graph, binding);
+  });
+}
+
 std::vector<DelegateReport> Session::delegates() const {
   return unless_forked_during_call([&]() -> std::vector<DelegateReport> {
     std::vector<DelegateReport> reports;

@@ -11,6 +11,7 @@
 #include "base/user_call.h"
 #include "delegate_host/delegate_device.h"
 #include "run/budget_watch.h"
+#include "session/output_memory.h"
 #include "session/session_impl.h"
 #include "session/state_impl.h"
 
@@ -24,49 +25,6 @@ constexpr std::chrono::milliseconds kPromotion{100};
 /// The reason given if the CPU runs all regions because a run found no room for data-dependent
 /// tensors.
 constexpr const char* kNoRoomBeside = "the memory budget has no room for it";
-
-bool overlap(std::span<const std::byte> a, std::span<const std::byte> b) {
-  return !a.empty() && !b.empty() && std::less<>{}(a.data(), b.data() + b.size()) &&
-         std::less<>{}(b.data(), a.data() + a.size());
-}
-
-/// Refuses memory for an output that is null or not aligned.
-Status check_memory(std::string_view name, const MutableTensorView& view) {
-  if (!view.bytes.empty() && view.bytes.data() == nullptr) {
-    return refuse(
-        ErrorCode::kInvalidInput,
-        fmt::format("output '{}' is given {} bytes without memory", name, view.bytes.size()));
-  }
-  const auto address = reinterpret_cast<std::uintptr_t>(view.bytes.data());
-  if (address % static_cast<std::uintptr_t>(alignment_of(view.dtype)) == 0) return {};
-  return refuse(ErrorCode::kInvalidInput,
-                fmt::format("the memory for output '{}' is not aligned to its element size", name));
-}
-
-/// Refuses memory for outputs that is null, not aligned, or overlaps an input or another output.
-Status check_outputs(const Graph& graph, std::span<const NamedInput> inputs,
-                     std::span<const MutableTensorView> outputs) {
-  if (outputs.size() != graph.outputs.size()) {
-    return refuse(ErrorCode::kInvalidInput, fmt::format("the model has {} outputs, {} are given",
-                                                        graph.outputs.size(), outputs.size()));
-  }
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    const std::string& name = graph.values[graph.outputs[i]].name;
-    PX_RETURN_IF_ERROR(check_memory(name, outputs[i]));
-    const bool shared = std::ranges::any_of(inputs,
-                                            [&](const NamedInput& input) {
-                                              return overlap(outputs[i].bytes, input.tensor.bytes);
-                                            }) ||
-                        std::ranges::any_of(outputs.first(i), [&](const MutableTensorView& other) {
-                          return overlap(outputs[i].bytes, other.bytes);
-                        });
-    if (shared) {
-      return refuse(ErrorCode::kInvalidInput,
-                    fmt::format("output '{}' overlaps an input or another output", name));
-    }
-  }
-  return {};
-}
 
 /// Refuses models with outputs that are no tensors of numbers.
 Status check_tensors(const Graph& graph) {
@@ -322,18 +280,25 @@ Status Session::run_into(std::span<const NamedInput> inputs,
     const auto put = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
       const MutableTensorView& view = outputs[static_cast<std::size_t>(output)];
       if (view.bytes.empty() && is_tied(options, static_cast<std::size_t>(output))) return nullptr;
-      const auto bytes = static_cast<std::uint64_t>(bytes_of(dtype, dims).value_or(0));
-      if (view.dtype == dtype && view.dims == dims && view.bytes.size() == bytes)
-        return view.bytes.data();
-      return refuse(
-          ErrorCode::kInvalidInput,
-          fmt::format(
-              "output '{}' is {} {}, the memory given is {} {} in {} bytes, dense it has {}",
-              graph.values[graph.outputs[static_cast<std::size_t>(output)]].name, to_string(dtype),
-              dims.to_string(), to_string(view.dtype), view.dims.to_string(), view.bytes.size(),
-              bytes));
+      return bytes_of_view(graph, output, view, dtype, dims);
     };
     const PlaceOutput place = std::ref(put);  // a copy would be allocated
+    return impl_->run(inputs, {place, options.trace, impl_->deadline(options), options.state});
+  });
+}
+
+Status Session::run_into(std::span<const NamedInput> inputs, const OutputAllocator& allocate,
+                         const RunOptions& options) {
+  return without_exceptions([&]() -> Status {
+    if (allocate == nullptr) return refuse(ErrorCode::kInvalidInput, "an empty OutputAllocator");
+    PX_RETURN_IF_ERROR(check_tensors(impl_->graph()));
+    AllocatedOutputs outputs(impl_->graph(), inputs, allocate);
+    const auto put = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
+      if (!options.tied_outputs && is_tied(options, static_cast<std::size_t>(output)))
+        return nullptr;
+      return outputs.place(output, dtype, dims);
+    };
+    const PlaceOutput place = std::ref(put);
     return impl_->run(inputs, {place, options.trace, impl_->deadline(options), options.state});
   });
 }

@@ -10,21 +10,6 @@
 #include "session/state_impl.h"
 
 namespace parallax {
-namespace {
-
-/// Returns the dims that an output will have; nullopt if only the run determines them, or if they
-/// are negative or too many.
-std::optional<Dims> known_dims(const Value& value, const Binding& binding) {
-  Dims dims;
-  for (const Expr& expr : value.shape) {
-    const auto dim = expr.evaluate(binding.symbols);
-    if (!dim || *dim < 0 || dims.rank() >= Dims::kMaxRank) return std::nullopt;
-    dims.push_back(*dim);
-  }
-  return dims;
-}
-
-}  // namespace
 
 Status StateRun::add_values(std::span<const NamedInput> given, const InputBinder& binder,
                             std::vector<NamedInput>& all) {

@@ -161,7 +161,8 @@ TEST(Objects, OtherRunsRefuseThem) {
   const auto refused = session->run(std::vector{input("s", s)});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
-  const auto into = session->run_into(std::vector{input("s", s)}, {});
+  const auto into =
+      session->run_into(std::vector{input("s", s)}, std::span<const MutableTensorView>());
   ASSERT_FALSE(into);
   EXPECT_EQ(into.error().code, ErrorCode::kUnsupported);
 }

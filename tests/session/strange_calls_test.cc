@@ -82,6 +82,7 @@ void ask_session(const Model& model, const std::vector<DimValue>& dims,
            {"predict", [&] { return no_number(error_of(Planner(*session).predict(dims, device))); },
             make},
            {"input_dims", [&] { return error_of(session->input_dims(dims)); }, make},
+           {"output_dims", [&] { return error_of(session->output_dims(dims)); }, make},
            {"cores", [&] { return no_number(error_of(Planner::profile_cores(device))); }, make},
            {"mistake", [&] { return no_number(error_of(Planner::profile_cores(mistaken))); }, make},
        })

@@ -51,6 +51,25 @@ struct LoadTimes {
   double map_ms = 0, parse_ms = 0, passes_ms = 0;
 };
 
+/// Statements of a model's file about itself, none of which decide how it runs. The texts are
+/// UTF-8, with U+FFFD instead of bytes that are not, and may have line breaks and other control
+/// characters: escape them before they are printed.
+struct ModelMetadata {
+  std::string producer_name, producer_version;  ///< the program that wrote the file
+  std::string domain;              ///< reverse domain of the model's namespace, "com.acme"
+  std::int64_t model_version = 0;  ///< 0 if the file has none
+  std::string doc_string;          ///< description for a person
+  std::string graph_name;          ///< name of the main graph
+  /// Keys and values of `metadata_props`, in the file's order. Keys may repeat.
+  std::vector<std::pair<std::string, std::string>> properties;
+  /// Whether something is cut or left out: all texts together have at most kMaxBytes, and there are
+  /// at most kMaxProperties pairs.
+  bool truncated = false;
+
+  static constexpr std::int64_t kMaxBytes = 1 << 20;
+  static constexpr std::int64_t kMaxProperties = 4096;
+};
+
 /// The contents of a model file, in the caller's memory.
 struct ModelBytes {
   std::span<const std::byte> bytes;  ///< at any address, of any alignment
@@ -102,6 +121,8 @@ class Model {
   /// Number of nodes after the passes; those in bodies excluded.
   int nodes() const;
   const LoadTimes& load_times() const;
+  /// The file's statements about itself; the reference stays valid while the model lives.
+  const ModelMetadata& metadata() const;
   /// Returns the use of the cache by all sessions so far; empty without a cache.
   CacheReport cache() const;
 
@@ -164,6 +185,7 @@ struct FileReport {
   std::vector<FileOperator> operators;  ///< most frequent first
   std::vector<FileBody> bodies;         ///< in order of nodes, outer ones first
   std::vector<FileWeights> weights;     ///< most bytes first
+  ModelMetadata metadata;               ///< as Model::metadata()
 };
 
 /// Reads names, types and counts of an ONNX file, but no weights. Errors: kIo; kInvalidModel if the

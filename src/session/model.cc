@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "base/stopwatch.h"
 #include "cache/weight_cache.h"
+#include "load/onnx/metadata.h"
 #include "load/onnx/onnx.h"
 #include "planning/graph_snapshot.h"
 #include "planning/passes.h"
@@ -96,6 +97,8 @@ class Loader {
     auto impl = Model::Impl::finish(*std::move(loaded), weights_);
     impl->weights().packed.use(cache);
     impl->weights().constants.use(cache);
+    // A snapshot has none: the file is there, and its few texts outside the graph are read quickly.
+    PX_ASSIGN(impl->metadata, read_onnx_metadata(source_.model.bytes, impl->graph().name));
     (from_snapshot ? times_.parse_ms : times_.passes_ms) += watch_.lap();
     impl->prefault = std::move(prefault_);
     impl->disabled_passes = options_.disabled_passes;
@@ -184,6 +187,7 @@ std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded,
   });
   impl->file_nodes = loaded.file_nodes;
   impl->passes = std::move(loaded.passes);
+  impl->metadata.graph_name = loaded.graph.name;
   impl->forms = std::make_shared<GraphVariants>(std::move(loaded.graph),
                                                 std::move(loaded.canonical), std::move(weights));
   for (const ValueId id : impl->graph().inputs) impl->inputs.push_back(info_of(impl->graph(), id));
@@ -233,6 +237,7 @@ const std::vector<std::string>& Model::symbols() const { return impl_->symbols; 
 int Model::file_nodes() const { return impl_->file_nodes; }
 int Model::nodes() const { return static_cast<int>(impl_->graph().nodes.size()); }
 const LoadTimes& Model::load_times() const { return impl_->load_times; }
+const ModelMetadata& Model::metadata() const { return impl_->metadata; }
 CacheReport Model::cache() const {
   const Call call;
   if (forked_during_call()) return {};

@@ -36,6 +36,7 @@ struct Model::Impl {
   std::vector<PassReport> passes;            ///< as LoadedGraph has them
   std::vector<std::string> disabled_passes;  ///< LoadOptions::disabled_passes
   LoadTimes load_times;
+  ModelMetadata metadata;          ///< without a file: the graph's name only
   std::optional<Runtime> runtime;  ///< the runtime that load() was given; nullopt: none
 
   /// The graph after the passes.

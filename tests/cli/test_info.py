@@ -212,3 +212,17 @@ def test_no_command_is_named_where_none_is_known(refused, write):
     model = write(nodes, [w.value("x", w.FLOAT, [1, "k"])], [w.value("y", w.FLOAT, [])], [w.floats("w", [11, 1], [0] * 11)])
     line = refused(1, "plan", model)
     assert "'k'" in line and "--dim NAME=N" in line and "would do" not in line
+
+
+def test_metadata(parallax, info, write):
+    model = write([w.node("Relu", ["x"], ["y"])], X, Y)
+    assert info(model)["metadata"] == {"producer_name": "", "producer_version": "", "domain": "", "model_version": 0, "graph_name": "test", "doc_string": "", "properties": [], "truncated": False}
+    pairs = [("author", "A"), ("author", "B\x1b[31m\u0085")] + [(f"k{i}", "v") for i in range(20)]
+    model.write_bytes(model.read_bytes() + w.blob(2, "maker") + w.blob(3, "1.2") + w.blob(4, "com.acme") + w.number(5, 7) + w.blob(6, "One\nTwo" + "é" * 200)
+                      + b"".join(w.blob(14, w.blob(1, key) + w.blob(2, value)) for key, value in pairs))
+    metadata = info(model)["metadata"]
+    assert [(each["key"], each["value"]) for each in metadata["properties"]] == pairs
+    assert metadata["doc_string"] == "One\nTwo" + "é" * 200 and metadata["model_version"] == 7
+    text = parallax("info", model).stdout
+    for line in ("producer: maker 1.2", "domain: com.acme", "model version: 7", "graph: test", "description: One\\nTwo" + "é" * 96 + "...", "  author: A", "  author: B\\x1b[31m\\x85", "  ... and 2 more"):
+        assert line + "\n" in text, line

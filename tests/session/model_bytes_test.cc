@@ -172,6 +172,25 @@ TEST_F(ModelBytesTest, TakesExternalWeightsThroughLinksToTheLinkedFolder) {
   EXPECT_EQ(run(*linked), run(*Model::load(at(bytes_model()))));
 }
 
+TEST_F(ModelBytesTest, HasTheFilesMetadataFromACacheToo) {
+  const std::string bytes = bytes_model() + message([](protozero::pbf_writer& w) {
+                              w.add_string(6, "described");
+                              w.add_message(14, message([](protozero::pbf_writer& entry) {
+                                              entry.add_string(1, "key");
+                                              entry.add_string(2, "value");
+                                            }));
+                            });
+  for (const bool cached : {false, true}) {
+    const auto model = Model::load(at(bytes), {}, with_cache());
+    ASSERT_TRUE(model) << model.error().to_string();
+    EXPECT_EQ(model->load_times().passes_ms == 0, cached);
+    EXPECT_EQ(model->metadata().doc_string, "described");
+    EXPECT_EQ(model->metadata().graph_name, "g");
+    EXPECT_THAT(model->metadata().properties, testing::ElementsAre(testing::Pair("key", "value")));
+    EXPECT_THAT(run(*model), StartsWith("2x1x3x4 "));  // which writes the cache
+  }
+}
+
 TEST_F(ModelBytesTest, IsKnownToTheCacheByItsBytes) {
   const std::string outputs = run(*Model::load(at(bytes_model())));
   for (const std::size_t shift : {0, 1, 4}) {

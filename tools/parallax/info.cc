@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "example.h"
+#include "info_metadata.h"
 #include "info_need.h"
 #include "machine.h"
 #include "parallax/model.h"
@@ -164,6 +165,7 @@ void print(const Options& options, const Info& info) {
   }
   fmt::print("{}: ONNX, IR version {}, operator sets {}\n", options.model, file.ir_version,
              fmt::join(opsets, ", "));
+  print_metadata(file.metadata);
   print_weights(file);
   print_tensors("inputs", inputs_of(info));
   print_tensors("outputs", outputs_of(info));
@@ -231,6 +233,7 @@ nlohmann::json to_json(const Options& options, const Info& info) {
   nlohmann::json json = {{"model", options.model},
                          {"ir_version", file.ir_version},
                          {"opsets", opsets},
+                         {"metadata", metadata_json(file.metadata)},
                          {"inputs", tensors_json(inputs_of(info))},
                          {"outputs", tensors_json(outputs_of(info))},
                          {"nodes", file.nodes},

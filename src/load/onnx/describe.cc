@@ -10,6 +10,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "load/onnx/metadata.h"
 #include "load/onnx/names.h"
 #include "load/onnx/normalize/normalize.h"
 #include "load/onnx/onnx.h"
@@ -36,7 +37,8 @@ FileTensor describe(const OnnxValueInfo& info) {
 
 class Describer {
  public:
-  explicit Describer(const OnnxModel& model) : good_opsets_(check_opsets(model).has_value()) {
+  explicit Describer(const OnnxModel& model)
+      : model_(model), good_opsets_(check_opsets(model).has_value()) {
     report_.ir_version = model.ir_version.value_or(0);
     for (const OnnxOpset& opset : model.opsets) {
       opsets_.emplace(opset.domain, opset.version);
@@ -44,9 +46,9 @@ class Describer {
     }
   }
 
-  Result<FileReport> report(const OnnxModel& model) && {
-    for (const std::string_view bytes : model.functions) PX_RETURN_IF_ERROR(add_function(bytes));
-    PX_RETURN_IF_ERROR(add_graph(*model.graph, 0, nullptr));
+  Result<FileReport> report() && {
+    for (const std::string_view bytes : model_.functions) PX_RETURN_IF_ERROR(add_function(bytes));
+    PX_RETURN_IF_ERROR(add_graph(*model_.graph, 0, nullptr));
     for (const auto& [key, count] : operators_) {
       const auto& [domain, name] = key;
       const auto opset = opsets_.find(domain);
@@ -92,7 +94,9 @@ class Describer {
     for (const OnnxTensor& tensor : graph.initializers) add_weight(tensor);
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)
       PX_RETURN_IF_ERROR(add_node(graph.nodes[i], i, depth));
-    if (depth == 0) add_ports(graph);
+    if (depth > 0) return {};
+    add_ports(graph);
+    report_.metadata = onnx_metadata(model_, graph.name);
     return {};
   }
 
@@ -141,6 +145,7 @@ class Describer {
 
   using Operator = std::pair<std::string_view, std::string_view>;  // domain, name
 
+  const OnnxModel& model_;
   const bool good_opsets_;
   FileReport report_;
   std::map<std::string_view, std::int64_t> opsets_;
@@ -153,7 +158,7 @@ class Describer {
 
 Result<FileReport> describe_onnx(std::span<const std::byte> bytes) {
   PX_ASSIGN(const OnnxModel model, parse_onnx_file(bytes));
-  return Describer(model).report(model);
+  return Describer(model).report();
 }
 
 }  // namespace parallax

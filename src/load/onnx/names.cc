@@ -57,19 +57,23 @@ bool is_printable_ascii(std::string_view text) {
 }
 
 bool is_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const std::size_t length = sequence_length(static_cast<unsigned char>(text[i]));
-    if (length == 0 || length > text.size() - i) return false;
-    for (std::size_t k = 1; k < length; ++k) {
-      if (!is_continuation(text[i + k])) return false;
-    }
-    if (length > 1 && is_forbidden(text.substr(i, length))) return false;
-    i += length;
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
   }
   return true;
 }
 
 }  // namespace
+
+std::size_t utf8_length(std::string_view text) {
+  const std::size_t length = sequence_length(static_cast<unsigned char>(text[0]));
+  if (length == 0 || length > text.size()) return 0;
+  for (std::size_t k = 1; k < length; ++k)
+    if (!is_continuation(text[k])) return 0;
+  return length > 1 && is_forbidden(text.substr(0, length)) ? 0 : length;
+}
 
 Status check_name(std::string_view what, std::string_view name) {
   if (name.size() > kMaxName) {

@@ -2,6 +2,7 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,10 @@ inline tl::unexpected<Error> unsupported(std::string message, std::string_view n
 /// messages, in JSON and on terminals); empty names too. `what` says whose name it is. Errors:
 /// kInvalidModel.
 Status check_name(std::string_view what, std::string_view name);
+
+/// Returns the bytes of the character with which `text`, which is not empty, begins: 1 to 4; 0 if
+/// it does not begin with UTF-8.
+std::size_t utf8_length(std::string_view text);
 
 /// Accepts UTF-8 of any length: a text that is data. Errors: kInvalidModel.
 Status check_text(std::string_view what, std::string_view text);

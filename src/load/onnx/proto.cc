@@ -3,11 +3,13 @@
 
 #include <fmt/core.h>
 
+#include <iterator>
 #include <utility>
 
 #include "base/status.h"
 #include "load/onnx/names.h"
 #include "load/onnx/wire.h"
+#include "parallax/model.h"
 
 namespace parallax {
 namespace {
@@ -269,6 +271,21 @@ Result<OnnxFunction> parse_onnx_function(std::string_view bytes) {
   return function;
 }
 
+namespace {
+
+/// Counts those that are more than ModelMetadata may have: they are many times the file's size.
+Status add_property(OnnxModel& model, std::string_view bytes) {
+  if (std::ssize(model.properties) == ModelMetadata::kMaxProperties) {
+    ++model.further_properties;
+    return {};
+  }
+  PX_ASSIGN(const OnnxEntry entry, parse_onnx_entry(bytes, "metadata property"));
+  model.properties.push_back(entry);
+  return {};
+}
+
+}  // namespace
+
 Result<OnnxModel> parse_onnx_model(std::string_view bytes) {
   OnnxModel model;
   auto read = [&](pbf_reader& field) -> Status {
@@ -276,10 +293,27 @@ Result<OnnxModel> parse_onnx_model(std::string_view bytes) {
       case 1:
         model.ir_version = get_int(field);
         return {};
+      case 2:
+        model.producer_name = get_bytes(field);
+        return {};
+      case 3:
+        model.producer_version = get_bytes(field);
+        return {};
+      case 4:
+        model.domain = get_bytes(field);
+        return {};
+      case 5:
+        model.model_version = get_int(field);
+        return {};
+      case 6:
+        model.doc_string = get_bytes(field);
+        return {};
       case 7:
         return set_once(model.graph, get_bytes(field), "graph");
       case 8:
         return add_opset(model.opsets, get_bytes(field));
+      case 14:
+        return add_property(model, get_bytes(field));
       case 25:
         model.functions.push_back(get_bytes(field));
         return {};

@@ -19,7 +19,7 @@
 
 namespace parallax {
 
-/// A key and a value, of external data.
+/// A key and a value, of external data or of metadata; not checked.
 struct OnnxEntry {
   std::string_view key, value;
 };
@@ -142,6 +142,12 @@ struct OnnxModel {
   std::vector<OnnxOpset> opsets;
   std::optional<std::string_view> graph;
   std::vector<std::string_view> functions = {};
+  /// Texts about the model, not checked (metadata.h).
+  std::string_view producer_name = {}, producer_version = {}, domain = {}, doc_string = {};
+  std::int64_t model_version = 0;
+  /// The first pairs of metadata_props; the further ones are counted only.
+  std::vector<OnnxEntry> properties = {};
+  std::size_t further_properties = 0;
 };
 
 /// A function of the model: what a node of its domain, name and overload stands for.
@@ -159,6 +165,8 @@ struct OnnxFunction {
 Result<OnnxModel> parse_onnx_model(std::string_view bytes);
 Result<OnnxGraph> parse_onnx_graph(std::string_view bytes);
 Result<OnnxTensor> parse_onnx_tensor(std::string_view bytes);
+/// `what` names the kind of the message.
+Result<OnnxEntry> parse_onnx_entry(std::string_view bytes, std::string_view what);
 Result<OnnxSparseTensor> parse_onnx_sparse_tensor(std::string_view bytes);
 Result<OnnxFunction> parse_onnx_function(std::string_view bytes);
 /// A TypeProto, into what it says of `info`.

@@ -8,9 +8,7 @@
 #include "parallax/tensor.h"
 
 namespace parallax {
-namespace {
-
-Result<OnnxEntry> parse_entry(std::string_view bytes) {
+Result<OnnxEntry> parse_onnx_entry(std::string_view bytes, std::string_view what) {
   OnnxEntry entry;
   auto read = [&](pbf_reader& field) -> Status {
     switch (field.tag()) {
@@ -24,9 +22,11 @@ Result<OnnxEntry> parse_entry(std::string_view bytes) {
         return skip_field(field);
     }
   };
-  PX_RETURN_IF_ERROR(read_message("external data entry", bytes, read));
+  PX_RETURN_IF_ERROR(read_message(what, bytes, read));
   return entry;
 }
+
+namespace {
 
 void add_run(OnnxTensor& tensor, OnnxField field, std::string_view run) {
   tensor.mixed = tensor.mixed || (tensor.field != OnnxField::kNone && tensor.field != field);
@@ -73,7 +73,7 @@ Result<OnnxTensor> parse_onnx_tensor(std::string_view bytes) {
         tensor.raw_data = get_bytes(field);
         return {};
       case 13: {
-        PX_ASSIGN(const OnnxEntry entry, parse_entry(get_bytes(field)));
+        PX_ASSIGN(const OnnxEntry entry, parse_onnx_entry(get_bytes(field), "external data entry"));
         tensor.external_data.push_back(entry);
         return {};
       }

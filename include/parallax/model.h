@@ -85,6 +85,15 @@ struct ModelBytes {
   std::filesystem::path linked_folder = {};
 };
 
+/// A node of a file that Parallax cannot run.
+struct UnsupportedNode {
+  std::string node;  ///< its name; the operator and the node's number if it has none, "Relu_7"
+  /// Operator and domain ("" for ai.onnx). The middle of one of more than 120 bytes is left out.
+  std::string op, domain;
+  /// One line of at most 500 bytes: the missing operator, or the attribute or type at fault.
+  std::string reason;
+};
+
 /// A loaded model: its graph after the passes, and its weights. Immutable and cheap to copy (copies
 /// share contents); thread-safe. A child of fork() may use it under the conditions under which it
 /// may use a Session.
@@ -105,6 +114,15 @@ class Model {
   /// kInvalidInput also for bytes without memory.
   static Result<Model> load(ModelBytes model, const LoadOptions& options = {});
   static Result<Model> load(ModelBytes model, const LoadOptions& options, const Runtime& runtime);
+  /// Returns every node of a file that Parallax cannot run, those in bodies included: nodes of
+  /// missing operators first. Empty: there are none. Of a node that reads the result of an
+  /// unsupported one, whose type is not known, only the operator is checked. Keeps nothing, and
+  /// uses no cache; files of external weights must be there. Errors: as load(), kUnsupported for
+  /// what concerns no single node, such as the type of an input.
+  static Result<std::vector<UnsupportedNode>> check(const std::filesystem::path& path,
+                                                    const LoadOptions& options = {});
+  static Result<std::vector<UnsupportedNode>> check(ModelBytes model,
+                                                    const LoadOptions& options = {});
   /// Returns the names of all passes, for LoadOptions::disabled_passes, in the order in which they
   /// run.
   static std::vector<std::string> passes();

@@ -46,6 +46,28 @@ TEST(InspectFile, SaysWhyAFileCannotBeRead) {
   EXPECT_THAT(inspect_file(PX_SOURCE_DIR "/README.md").error().message, HasSubstr("README.md"));
 }
 
+TEST(ModelCheck, ListsNothingOfAModelThatRuns) {
+  const auto nodes = Model::check(digits_file());
+  ASSERT_TRUE(nodes) << nodes.error().to_string();
+  EXPECT_THAT(*nodes, IsEmpty());
+}
+
+TEST(ModelCheck, HasTheErrorsOfLoad) {
+  const std::string readme = PX_SOURCE_DIR "/README.md";
+  const ModelBytes nowhere{{static_cast<const std::byte*>(nullptr), 7}};
+  const LoadOptions deep{.max_nesting = -1}, unknown{.disabled_passes = {"no_pass"}};
+  const auto expect_same = [](const auto& checked, const auto& loaded) {
+    ASSERT_FALSE(checked || loaded);
+    EXPECT_EQ(checked.error().to_string(), loaded.error().to_string());
+    EXPECT_EQ(checked.error().code, loaded.error().code);
+  };
+  expect_same(Model::check("nowhere.onnx"), Model::load("nowhere.onnx"));
+  expect_same(Model::check(readme), Model::load(readme));
+  expect_same(Model::check(nowhere), Model::load(nowhere));
+  for (const LoadOptions& options : {deep, unknown})
+    expect_same(Model::check(digits_file(), options), Model::load(digits_file(), options));
+}
+
 TEST(InspectMachine, HasVectorsAndCachesThatGrow) {
   const MachineReport machine = inspect_machine();
   EXPECT_THAT(machine.vector_bytes, testing::AnyOf(4, 16, 32, 64));

@@ -59,6 +59,22 @@ Result<ModelSource> open_model(const std::filesystem::path& path) {
                      ModelSource::File{path, file->identity()}};
 }
 
+Status check_load_options(const LoadOptions& options) {
+  if (options.max_nesting < 0 || options.max_nesting > kMaxNesting) {
+    return tl::unexpected(Error{Stage::kLoad,
+                                ErrorCode::kInvalidInput,
+                                {},
+                                "max_nesting must be 0 to " + std::to_string(kMaxNesting)});
+  }
+  return check_pass_names(options.disabled_passes);
+}
+
+Status check_bytes(const ModelBytes& model) {
+  if (model.bytes.data() != nullptr || model.bytes.empty()) return {};
+  return tl::unexpected(
+      Error{Stage::kLoad, ErrorCode::kInvalidInput, {}, "a model without memory"});
+}
+
 /// Loads one model.
 class Loader {
  public:
@@ -73,10 +89,7 @@ class Loader {
     return load();
   }
   Result<std::shared_ptr<Model::Impl>> run(ModelBytes model) {
-    if (model.bytes.data() == nullptr && !model.bytes.empty()) {
-      return tl::unexpected(
-          Error{Stage::kLoad, ErrorCode::kInvalidInput, {}, "a model without memory"});
-    }
+    PX_RETURN_IF_ERROR(check_bytes(model));
     source_.model = std::move(model);
     return load();
   }
@@ -156,16 +169,26 @@ Result<std::shared_ptr<Model::Impl>> load_from(Source source, const LoadOptions&
   const Call call;
   try {
     PX_RETURN_IF_ERROR(check_fork());
-    if (options.max_nesting < 0 || options.max_nesting > kMaxNesting) {
-      return tl::unexpected(Error{Stage::kLoad,
-                                  ErrorCode::kInvalidInput,
-                                  {},
-                                  "max_nesting must be 0 to " + std::to_string(kMaxNesting)});
-    }
-    PX_RETURN_IF_ERROR(check_pass_names(options.disabled_passes));
+    PX_RETURN_IF_ERROR(check_load_options(options));
     PX_ASSIGN(auto impl, Loader(options, runtime).run(std::move(source)));
     if (runtime != nullptr) impl->runtime = *runtime;
     return impl;
+  } catch (...) {
+    return tl::unexpected(caught(Stage::kLoad));
+  }
+}
+
+/// Wraps the public check(): as load_from(). `open` returns the source.
+template <class Open>
+Result<std::vector<UnsupportedNode>> check_source(const LoadOptions& options, Open open) {
+  const Call call;
+  try {
+    PX_RETURN_IF_ERROR(check_fork());
+    PX_RETURN_IF_ERROR(check_load_options(options));
+    PX_ASSIGN(const ModelSource source, open());
+    auto nodes = check_onnx(source.model, options);
+    if (!nodes && source.file) nodes.error() = naming(source.file->path, nodes.error());
+    return nodes;
   } catch (...) {
     return tl::unexpected(caught(Stage::kLoad));
   }
@@ -227,6 +250,18 @@ Result<Model> Model::load(ModelBytes model, const LoadOptions& options) {
 Result<Model> Model::load(ModelBytes model, const LoadOptions& options, const Runtime& runtime) {
   PX_ASSIGN(auto impl, load_from(std::move(model), options, &runtime));
   return Model(std::move(impl));
+}
+
+Result<std::vector<UnsupportedNode>> Model::check(const std::filesystem::path& path,
+                                                  const LoadOptions& options) {
+  return check_source(options, [&] { return open_model(path); });
+}
+
+Result<std::vector<UnsupportedNode>> Model::check(ModelBytes model, const LoadOptions& options) {
+  return check_source(options, [&]() -> Result<ModelSource> {
+    PX_RETURN_IF_ERROR(check_bytes(model));
+    return ModelSource{std::move(model), std::nullopt};
+  });
 }
 
 std::vector<std::string> Model::passes() { return pass_names(); }

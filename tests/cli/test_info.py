@@ -226,3 +226,12 @@ def test_metadata(parallax, info, write):
     text = parallax("info", model).stdout
     for line in ("producer: maker 1.2", "domain: com.acme", "model version: 7", "graph: test", "description: One\\nTwo" + "é" * 96 + "...", "  author: A", "  author: B\\x1b[31m\\x85", "  ... and 2 more"):
         assert line + "\n" in text, line
+
+
+def test_nodes_that_cannot_run(parallax, info, write):
+    assert info(DIGITS)["unsupported_nodes"] == []
+    model = write([w.node("Gelu", ["x"], ["a"], name="first", approximate="odd"), w.node("Gelu", ["x"], ["y"], name="second", approximate="even"), w.node("Foo", ["a"], ["b"], domain="com.acme")], X, Y, opset=20)
+    rows = [(each["node"], each["operator"], each["domain"]) for each in info(model)["unsupported_nodes"]]
+    assert rows == [("foo", "Foo", "com.acme"), ("first", "Gelu", "ai.onnx"), ("second", "Gelu", "ai.onnx")]
+    text = parallax("info", model).stdout
+    assert "  Foo (com.acme) 'foo': unsupported operator" in text and "  Gelu 'second': Gelu: approximate 'even' is not covered" in text

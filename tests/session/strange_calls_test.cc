@@ -50,6 +50,7 @@ TEST(StrangeCalls, WithoutASession) {
            {"load", [&] { return error_of(Model::load(path)); }},
            {"load with a cache", [&] { return error_of(Model::load(path, {}, runtime)); }},
            {"inspect", [&] { return error_of(inspect_file(path)); }},
+           {"check", [&] { return error_of(Model::check(path)); }},
            {"create", [&] { return error_of(Session::create(*model, {.threads = 2})); }},
            {"account", [] { return error_of(make_memory_account()); }},
        })

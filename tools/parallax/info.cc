@@ -8,6 +8,7 @@
 #include "example.h"
 #include "info_metadata.h"
 #include "info_need.h"
+#include "known_inputs.h"
 #include "machine.h"
 #include "parallax/model.h"
 #include "pb_objects.h"
@@ -21,15 +22,21 @@ struct Info {
   FileReport file;
   std::optional<Model> model;
   std::optional<Error> problem;  // why it was not loaded
-  std::optional<Need> need;      // nothing where no values of its dimensions are known
-  std::string command;           // that runs it; empty where there is no need
+  std::vector<UnsupportedNode> unsupported;
+  std::optional<Need> need;  // nothing where no values of its dimensions are known
+  std::string command;       // that runs it; empty where there is no need
 };
 
 Info look_at(const Options& options, FileReport file) {
-  Info info{std::move(file), std::nullopt, std::nullopt, std::nullopt, {}};
+  Info info{std::move(file), std::nullopt, std::nullopt, {}, std::nullopt, {}};
   auto model = load_model(options, false);
   if (!model) {
     info.problem = model.error();
+    if (info.problem->code == ErrorCode::kUnsupported) {
+      LoadOptions load = options.load;
+      load.inputs = known_inputs(options, model);
+      info.unsupported = Model::check(options.model, load).value_or(info.unsupported);
+    }
     return info;
   }
   auto need = need_of(options, *model);
@@ -136,10 +143,26 @@ void print_bodies(const FileReport& file) {
   }
 }
 
+std::string qualified(const UnsupportedNode& node) {
+  return node.domain.empty() ? node.op : fmt::format("{} ({})", node.op, node.domain);
+}
+
+// Nodes of operators that print_operators() shows as missing are there too: this names them.
+void print_unsupported(const std::vector<UnsupportedNode>& nodes) {
+  constexpr std::size_t kMost = 20;
+  if (nodes.empty()) return;
+  fmt::print("\nnodes that cannot run\n");
+  for (std::size_t i = 0; i < std::min(nodes.size(), kMost); ++i) {
+    fmt::print("  {} '{}': {}\n", qualified(nodes[i]), nodes[i].node, nodes[i].reason);
+  }
+  if (nodes.size() > kMost) fmt::print("  ... and {} more\n", nodes.size() - kMost);
+}
+
 void print_what_runs(const Info& info) {
   fmt::print("\nmachine: {}\n", machine_text());
   if (info.problem) {
     fmt::print("\ncannot run: {}\n", info.problem->to_string());
+    print_unsupported(info.unsupported);
     return;
   }
   fmt::print("\n{} nodes are left after constants are folded and operators fused\n",
@@ -213,6 +236,17 @@ nlohmann::json bodies_json(const FileReport& file) {
   return list;
 }
 
+nlohmann::json unsupported_json(const std::vector<UnsupportedNode>& nodes) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const UnsupportedNode& node : nodes) {
+    list.push_back({{"node", node.node},
+                    {"operator", node.op},
+                    {"domain", node.domain.empty() ? "ai.onnx" : node.domain},
+                    {"reason", node.reason}});
+  }
+  return list;
+}
+
 nlohmann::json weights_json(const FileReport& file) {
   nlohmann::json list = nlohmann::json::array();
   for (const FileWeights& weights : file.weights) {
@@ -243,6 +277,7 @@ nlohmann::json to_json(const Options& options, const Info& info) {
                          {"parameters", all.parameters},
                          {"parameter_bytes", all.bytes},
                          {"machine", machine_json()},
+                         {"unsupported_nodes", unsupported_json(info.unsupported)},
                          {"problem", info.problem ? info.problem->to_string() : ""}};
   if (!info.model) return json;
   json["nodes_after_passes"] = info.model->nodes();

@@ -148,13 +148,53 @@ Status Assembler::add_file_node(std::size_t index) {
                                     : add_node(node, index, rule);
 }
 
+/// Whether a node or its bodies read the result of a node that was noted.
+bool Assembler::reads_missing(std::size_t index) const {
+  const auto missing = [&](std::string_view name) {
+    return !values_[checked_.names.at(name).index].valid();
+  };
+  const bool direct = std::ranges::any_of(file_.nodes[index].inputs, [&](const OnnxUse& input) {
+    return !input.name.empty() && !id_of(input).valid();
+  });
+  const auto bodies = checked_.bodies.find(index);
+  if (direct || bodies == checked_.bodies.end()) return direct;
+  return std::ranges::any_of(bodies->second, [&](const CheckedBody& body) {
+    return std::ranges::any_of(body.checked.captures, missing);
+  });
+}
+
+/// Adds a node, or notes why that cannot run; its outputs stay without values then. Nodes in its
+/// bodies are noted by the assemblers of these.
+Status Assembler::add_or_note(std::size_t index) {
+  if (std::ranges::binary_search(checked_.unsupported, index) || reads_missing(index)) return {};
+  const OnnxNode& node = file_.nodes[index];
+  Status status = add_file_node(index);
+  if (status) status = infer_added();
+  if (status) return {};
+  const Error& error = status.error();
+  if (error.code != ErrorCode::kUnsupported) return status;
+  any_noted_ = true;
+  if (!std::exchange(context_.noted_in_body, false)) {
+    const bool own = error.node.empty() || error.node == onnx_node_name(node, index);
+    context_.noted->push_back(note_of(node, index, own ? error.message : error.to_string()));
+  }
+  for (const OnnxUse& output : node.outputs)
+    if (!output.name.empty()) values_[output.index] = {};
+  inferred_ = static_cast<std::int32_t>(graph_.nodes.size());  // passes over parts of the node
+  return {};
+}
+
 Status Assembler::add_nodes(OnnxGraph* spent) {
   for (const std::size_t i : checked_.order) {
-    auto status = add_file_node(i);
+    auto status = context_.noted == nullptr ? add_file_node(i) : add_or_note(i);
     if (status && spent != nullptr) spent->nodes[i] = {};
     if (status) continue;
     if (status.error().node.empty()) status.error().node = onnx_node_name(file_.nodes[i], i);
     return status;
+  }
+  if (any_noted_ || !checked_.unsupported.empty()) {
+    context_.noted_in_body = true;
+    return unsupported("nodes that cannot run");
   }
   for (const OnnxValueInfo& output : file_.outputs) graph_.outputs.push_back(id_of(output.name));
   return {};
@@ -182,8 +222,8 @@ Result<Graph> Assembler::assemble(OnnxGraph& spent) {
 }
 
 Result<Graph> assemble_graph(CheckedGraph file, const ModelBytes& model, ExternalData& external,
-                             LoadQuota& quota) {
-  FileContext context{model, external, quota};
+                             LoadQuota& quota, std::vector<UnsupportedNode>* noted) {
+  FileContext context{model, external, quota, noted};
   return Assembler(file, context).assemble(file.graph);
 }
 

@@ -43,6 +43,31 @@ std::vector<const CheckedBody*> Assembler::taken(const Node& node,
   return {body, body};
 }
 
+/// Builds the bodies of `node`, into `parts` without repetitions. If nodes are noted, those of all
+/// bodies are, before the error.
+Result<std::vector<std::shared_ptr<const Graph>>> Assembler::add_bodies(
+    Node& node, std::span<const CheckedBody* const> bodies, std::span<const Capture> captures,
+    std::vector<std::unique_ptr<Assembler>>& parts) {
+  std::vector<std::shared_ptr<const Graph>> graphs;
+  bool noted = false;
+  for (const CheckedBody* body : bodies) {
+    if (!graphs.empty() && body == bodies[0]) {
+      graphs.push_back(graphs[0]);
+      continue;
+    }
+    parts.push_back(std::make_unique<Assembler>(body->checked, context_));
+    PX_RETURN_IF_ERROR(parts.back()->begin_body(*this, node, captures));
+    Status added = parts.back()->add_nodes();
+    if (!added && !std::exchange(context_.noted_in_body, false))
+      return tl::unexpected(std::move(added).error());
+    noted = noted || !added;
+    graphs.push_back(std::make_shared<const Graph>(parts.back()->graph_));
+  }
+  if (!noted) return graphs;
+  context_.noted_in_body = true;
+  return unsupported("bodies with nodes that cannot run");
+}
+
 Status Assembler::add_control_flow(const OnnxNode& file_node, std::size_t index, OpKind op) {
   PX_RETURN_IF_ERROR(infer_added());
   Node node{.name = onnx_node_name(file_node, index),
@@ -69,18 +94,7 @@ Status Assembler::add_control_flow(const OnnxNode& file_node, std::size_t index,
     }
   }
   std::vector<std::unique_ptr<Assembler>> parts;
-  std::vector<std::shared_ptr<const Graph>> graphs;
-  for (const CheckedBody* body : bodies) {
-    if (!graphs.empty() && body == bodies[0]) {
-      graphs.push_back(graphs[0]);
-      continue;
-    }
-    parts.push_back(std::make_unique<Assembler>(body->checked, context_));
-    PX_RETURN_IF_ERROR(parts.back()->begin_body(*this, node, captures));
-    PX_RETURN_IF_ERROR(parts.back()->add_nodes());
-    graphs.push_back(std::make_shared<const Graph>(parts.back()->graph_));
-  }
-  node.bodies = std::move(graphs);
+  PX_ASSIGN(node.bodies, add_bodies(node, bodies, captures, parts));
   // Outputs that the node leaves out are still made by the body.
   const std::size_t own = node.op == OpKind::kLoop ? 1 : 0;
   const std::size_t outputs = node.bodies[0]->outputs.size();

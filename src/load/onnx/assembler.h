@@ -23,6 +23,9 @@ struct FileContext {
   const ModelBytes& model;
   ExternalData& external;
   LoadQuota& quota;
+  /// Gets all nodes that cannot run; null: the first is an error.
+  std::vector<UnsupportedNode>* noted = nullptr;
+  bool noted_in_body = false;  ///< the error of a body stands for nodes that were noted
 };
 
 /// A value that is an optional may be declared as what is in it: a Loop begins with an optional and
@@ -53,6 +56,8 @@ class Assembler {
   };
 
   Status add_nodes(OnnxGraph* spent = nullptr);
+  Status add_or_note(std::size_t index);
+  bool reads_missing(std::size_t index) const;
   Status infer_added();
   // Control flow.
   Result<std::vector<const CheckedBody*>> bodies_of(const OnnxNode& file_node,
@@ -60,6 +65,9 @@ class Assembler {
   std::vector<const CheckedBody*> taken(const Node& node,
                                         std::vector<const CheckedBody*> bodies) const;
   Status add_control_flow(const OnnxNode& file_node, std::size_t index, OpKind op);
+  Result<std::vector<std::shared_ptr<const Graph>>> add_bodies(
+      Node& node, std::span<const CheckedBody* const> bodies, std::span<const Capture> captures,
+      std::vector<std::unique_ptr<Assembler>>& parts);
   Status begin_body(const Assembler& around, Node& node, std::span<const Capture> captures);
   Status add_body_inputs(std::size_t scalars);
   void add_captures(const Assembler& around, std::span<const Capture> captures);
@@ -104,6 +112,7 @@ class Assembler {
   std::vector<ValueId> values_;  ///< indexed by Definition::index; invalid: not made yet
   std::vector<NodeId> softmax_blocks_;
   std::int32_t inferred_ = 0;  ///< nodes whose outputs have shapes
+  bool any_noted_ = false;     ///< whether a node of this graph was noted
 };
 
 }  // namespace parallax

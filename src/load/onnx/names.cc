@@ -10,7 +10,6 @@ namespace parallax {
 namespace {
 
 constexpr std::size_t kMaxName = 65535;
-constexpr std::size_t kMaxQuoted = 120;
 
 /// Length of the UTF-8 sequence that starts with `lead`, 0 where none does.
 std::size_t sequence_length(unsigned char lead) {
@@ -96,13 +95,15 @@ Status check_text(std::string_view what, std::string_view text) {
   return invalid_model(fmt::format("{} is not UTF-8", what));
 }
 
-std::string quote(std::string_view name) {
-  if (name.size() <= kMaxQuoted) return fmt::format("'{}'", name);
-  std::size_t head = kMaxQuoted / 2;
-  std::size_t tail = name.size() - kMaxQuoted / 2;
-  while (is_continuation(name[head])) --head;
-  while (tail < name.size() && is_continuation(name[tail])) ++tail;
-  return fmt::format("'{}...{}'", name.substr(0, head), name.substr(tail));
+std::string shorten(std::string_view text, std::size_t longest) {
+  if (text.size() <= longest) return std::string(text);
+  std::size_t head = longest / 2;
+  std::size_t tail = text.size() - longest / 2;
+  while (head > 0 && is_continuation(text[head])) --head;
+  while (tail < text.size() && is_continuation(text[tail])) ++tail;
+  return fmt::format("{}...{}", text.substr(0, head), text.substr(tail));
 }
+
+std::string quote(std::string_view name) { return fmt::format("'{}'", shorten(name)); }
 
 }  // namespace parallax

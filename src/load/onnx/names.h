@@ -34,7 +34,9 @@ std::size_t utf8_length(std::string_view text);
 /// Accepts UTF-8 of any length: a text that is data. Errors: kInvalidModel.
 Status check_text(std::string_view what, std::string_view text);
 
-/// 'name' with its middle left out where it is long.
+/// Returns the text, without its middle if it has more than `longest` bytes.
+std::string shorten(std::string_view text, std::size_t longest = 120);
+/// Returns shorten(name) in quotes.
 std::string quote(std::string_view name);
 
 }  // namespace parallax

@@ -54,7 +54,8 @@ Result<OnnxModel> parse_file(std::span<const std::byte> bytes) {
 }
 
 Result<Graph> load(const ModelBytes& bytes, const LoadOptions& options,
-                   std::vector<NamedFile>* external, LoadQuota& quota) {
+                   std::vector<NamedFile>* external, LoadQuota& quota,
+                   std::vector<UnsupportedNode>* noted = nullptr) {
   PX_ASSIGN(const OnnxModel model, parse_onnx_file(bytes.bytes));
   PX_RETURN_IF_ERROR(check_ir_version(model));
   PX_RETURN_IF_ERROR(check_opsets(model));
@@ -64,10 +65,11 @@ Result<Graph> load(const ModelBytes& bytes, const LoadOptions& options,
   PX_RETURN_IF_ERROR(apply_known_inputs(options.inputs, *model.ir_version, file));
   std::deque<std::string> names;
   PX_ASSIGN(file, inline_functions(model, std::move(file), quota, names));
-  PX_ASSIGN(CheckedGraph checked, check_structure(model, std::move(file), options.max_nesting));
+  PX_ASSIGN(CheckedGraph checked,
+            check_structure(model, std::move(file), options.max_nesting, noted));
   PX_RETURN_IF_ERROR(check_element_types(checked));
   ExternalData files({bytes.folder, bytes.linked_folder}, quota);
-  PX_ASSIGN(Graph graph, assemble_graph(std::move(checked), bytes, files, quota));
+  PX_ASSIGN(Graph graph, assemble_graph(std::move(checked), bytes, files, quota, noted));
   settle(graph, quota);
   PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));
   if (external != nullptr) *external = files.files();
@@ -84,16 +86,39 @@ Result<OnnxModel> parse_onnx_file(std::span<const std::byte> bytes) {
   return model;
 }
 
-Result<Graph> load_onnx(const ModelBytes& model, const LoadOptions& options,
-                        std::vector<NamedFile>* external, LoadQuota* quota) {
-  LoadQuota own;
+namespace {
+
+/// Returns load(), with errors for a lack of memory.
+template <class Load>
+auto within_memory(Load load) -> decltype(load()) {
   try {
-    return load(model, options, external, quota == nullptr ? own : *quota);
+    return load();
   } catch (const std::bad_alloc&) {
     return tl::unexpected(load_error(ErrorCode::kOutOfMemory, "not enough memory for the model"));
   } catch (const std::length_error&) {
     return tl::unexpected(load_error(ErrorCode::kOutOfMemory, "not enough memory for the model"));
   }
+}
+
+}  // namespace
+
+Result<Graph> load_onnx(const ModelBytes& model, const LoadOptions& options,
+                        std::vector<NamedFile>* external, LoadQuota* quota) {
+  LoadQuota own;
+  return within_memory(
+      [&] { return load(model, options, external, quota == nullptr ? own : *quota); });
+}
+
+Result<std::vector<UnsupportedNode>> check_onnx(const ModelBytes& model,
+                                                const LoadOptions& options) {
+  return within_memory([&]() -> Result<std::vector<UnsupportedNode>> {
+    LoadQuota quota;
+    std::vector<UnsupportedNode> noted;
+    auto graph = load(model, options, nullptr, quota, &noted);
+    const bool listed = !noted.empty() && !graph && graph.error().code == ErrorCode::kUnsupported;
+    if (!graph && !listed) return tl::unexpected(std::move(graph).error());
+    return noted;
+  });
 }
 
 }  // namespace parallax

@@ -30,4 +30,10 @@ Result<Graph> load_onnx(const ModelBytes& model,
                         const LoadOptions& options = {.max_nesting = kMaxNesting},
                         std::vector<NamedFile>* external = nullptr, LoadQuota* quota = nullptr);
 
+/// Loads the graph, drops it and returns the nodes that cannot run, also those behind the first.
+/// Errors: as load_onnx(), for what is no single node's.
+Result<std::vector<UnsupportedNode>> check_onnx(const ModelBytes& model,
+                                                const LoadOptions& options = {
+                                                    .max_nesting = kMaxNesting});
+
 }  // namespace parallax

@@ -7,6 +7,7 @@
 #include <memory>
 #include <protozero/pbf_writer.hpp>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -194,10 +195,16 @@ inline std::string fields(const std::string& graph, const Names& opsets,
 }
 
 /// Loads from memory of exactly the model's size, so that a sanitizer sees every byte too far.
+/// Throws if the model loads and check_onnx() lists a node.
 inline Result<Graph> load(const std::string& bytes, const std::filesystem::path& folder = {}) {
   const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
   auto owner = std::make_shared<std::vector<std::byte>>(data, data + bytes.size());
-  return load_onnx({std::span<const std::byte>(*owner), owner, folder});
+  const ModelBytes model{std::span<const std::byte>(*owner), owner, folder};
+  auto graph = load_onnx(model);
+  const auto nodes = check_onnx(model);
+  if (graph && !(nodes && nodes->empty()))
+    throw std::logic_error(nodes ? nodes->front().reason : nodes.error().to_string());
+  return graph;
 }
 
 }  // namespace parallax

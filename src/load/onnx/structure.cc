@@ -40,23 +40,33 @@ tl::unexpected<Error> defined_twice(std::string_view name, std::string_view node
   return invalid_model(fmt::format("{} is defined twice", quote(name)), node);
 }
 
+/// Domain, type, version.
+using Operator = std::tuple<std::string_view, std::string_view, std::optional<std::int64_t>>;
+
+/// Returns "Relu (ai.onnx opset 17)".
+std::string operator_text(const Operator& op) {
+  const auto& [domain, type, opset] = op;
+  return fmt::format("{} ({} {})", type.size() > 120 ? quote(type) : std::string(type),
+                     domain.empty() ? "ai.onnx" : shorten(domain),
+                     opset ? fmt::format("opset {}", *opset) : "not imported");
+}
+
 class StructureCheck {
  public:
-  StructureCheck(const OnnxModel& model, int max_nesting)
-      : model_(model), max_nesting_(max_nesting) {}
+  StructureCheck(const OnnxModel& model, int max_nesting, std::vector<UnsupportedNode>* noted)
+      : model_(model), max_nesting_(max_nesting), noted_(noted) {}
 
   Result<CheckedGraph> check(OnnxGraph graph, const Scope* parent);
   Status check_operators() const;
 
  private:
-  /// Domain, type, version.
-  using Operator = std::tuple<std::string_view, std::string_view, std::optional<std::int64_t>>;
-
-  Status check_operator(OnnxNode& node, const Scope& scope, std::deque<std::string>& made_names);
+  Status check_operator(CheckedGraph& checked, std::size_t index, const Scope& scope);
+  Status find_rule(OnnxNode& node, const Scope& scope, std::deque<std::string>& made_names);
   Result<std::vector<CheckedBody>> check_bodies(const OnnxNode& node, const Scope& scope);
 
   const OnnxModel& model_;
   const int max_nesting_;
+  std::vector<UnsupportedNode>* const noted_;  ///< null: unsupported_ has what is missing
   std::map<Operator, int> unsupported_;
 };
 
@@ -225,18 +235,31 @@ Result<std::vector<CheckedBody>> StructureCheck::check_bodies(const OnnxNode& no
   return bodies;
 }
 
-/// Gives the node its operator set and notes an operator that cannot be loaded. Sets that a model
-/// or function imports and no node needs are not looked at.
-Status StructureCheck::check_operator(OnnxNode& node, const Scope& scope,
-                                      std::deque<std::string>& made_names) {
-  if (!node.opset) node.opset = imported_opset(model_, node.domain);
-  if (node.opset && node.domain.empty()) PX_RETURN_IF_ERROR(check_onnx_opset(*node.opset));
+/// Gives the node its operator set. Sets that a model or function imports and no node needs are not
+/// looked at. Errors: kUnsupported with the node's operator if that cannot be loaded.
+Status StructureCheck::find_rule(OnnxNode& node, const Scope& scope,
+                                 std::deque<std::string>& made_names) {
   if (node.opset && is_batched_scan(node, *node.opset)) {
     const auto taken = [&](std::string_view name) { return scope.sees(name); };
     return split_batched_scan(node, taken, made_names);
   }
-  if (!node.opset || !is_supported_operator(node.domain, node.op_type, *node.opset))
-    ++unsupported_[{node.domain, node.op_type, node.opset}];
+  if (node.opset && is_supported_operator(node.domain, node.op_type, *node.opset)) return {};
+  const Operator op{node.domain, node.op_type, node.opset};
+  if (noted_ != nullptr) return unsupported("unsupported operator " + operator_text(op));
+  ++unsupported_[op];
+  return {};
+}
+
+/// Finds the rule of a node, and notes its absence.
+Status StructureCheck::check_operator(CheckedGraph& checked, std::size_t index,
+                                      const Scope& scope) {
+  OnnxNode& node = checked.graph.nodes[index];
+  if (!node.opset) node.opset = imported_opset(model_, node.domain);
+  if (node.opset && node.domain.empty()) PX_RETURN_IF_ERROR(check_onnx_opset(*node.opset));
+  Status status = find_rule(node, scope, checked.made_names);
+  if (status || noted_ == nullptr || status.error().code != ErrorCode::kUnsupported) return status;
+  noted_->push_back(note_of(node, index, status.error().message));
+  checked.unsupported.push_back(index);
   return {};
 }
 
@@ -254,7 +277,7 @@ Result<CheckedGraph> StructureCheck::check(OnnxGraph file, const Scope* parent) 
   }
   PX_ASSIGN(checked.names, define_names(checked.graph));
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
-    PX_RETURN_IF_ERROR(check_operator(checked.graph.nodes[i], scope, checked.made_names));
+    PX_RETURN_IF_ERROR(check_operator(checked, i, scope));
     PX_ASSIGN(auto bodies, check_bodies(graph.nodes[i], scope));
     if (!bodies.empty()) checked.bodies.emplace(i, std::move(bodies));
   }
@@ -272,11 +295,8 @@ Status StructureCheck::check_operators() const {
   if (unsupported_.empty()) return {};
   std::string list;
   for (const auto& [op, count] : unsupported_) {
-    const auto& [domain, type, opset] = op;
-    const std::string version = opset ? fmt::format("opset {}", *opset) : "not imported";
-    fmt::format_to(std::back_inserter(list), "{}{} ({} {}) x{}", list.empty() ? "" : ", ",
-                   type.size() > 120 ? quote(type) : std::string(type),
-                   domain.empty() ? "ai.onnx" : domain, version, count);
+    fmt::format_to(std::back_inserter(list), "{}{} x{}", list.empty() ? "" : ", ",
+                   operator_text(op), count);
   }
   return unsupported("unsupported operators: " + list);
 }
@@ -307,9 +327,18 @@ Status check_opsets(const OnnxModel& model) {
   return {};
 }
 
-Result<CheckedGraph> check_structure(const OnnxModel& model, OnnxGraph graph, int max_nesting) {
+UnsupportedNode note_of(const OnnxNode& node, std::size_t index, std::string_view reason) {
+  // Messages may quote attributes of any length, and a function repeats them for each call.
+  constexpr std::size_t kLongest = 500;
+  const Error line = load_error(ErrorCode::kUnsupported, shorten(reason, kLongest));
+  return {onnx_node_name(node, index), shorten(node.op_type), shorten(node.domain),
+          line.to_string()};
+}
+
+Result<CheckedGraph> check_structure(const OnnxModel& model, OnnxGraph graph, int max_nesting,
+                                     std::vector<UnsupportedNode>* noted) {
   PX_RETURN_IF_ERROR(check_opsets(model));
-  StructureCheck check(model, max_nesting);
+  StructureCheck check(model, max_nesting, noted);
   PX_ASSIGN(CheckedGraph checked, check.check(std::move(graph), nullptr));
   PX_RETURN_IF_ERROR(check.check_operators());
   if (checked.graph.outputs.empty()) return invalid_model("the graph has no outputs");

@@ -14,6 +14,7 @@
 #include "base/name_map.h"
 #include "ir/graph.h"
 #include "load/onnx/proto.h"
+#include "parallax/model.h"
 
 namespace parallax {
 
@@ -49,7 +50,8 @@ struct CheckedGraph {
   /// they are first read.
   std::vector<std::string_view> captures = {};
   std::map<std::size_t, std::vector<CheckedBody>> bodies = {};  ///< keyed by node
-  std::deque<std::string> made_names = {};  ///< that `graph` has and the file lacks
+  std::deque<std::string> made_names = {};    ///< that `graph` has and the file lacks
+  std::vector<std::size_t> unsupported = {};  ///< nodes that were noted, in the file's order
 };
 struct CheckedBody {
   std::string_view attribute;  ///< "then_branch", ...
@@ -62,8 +64,13 @@ struct CheckedBody {
 /// later one makes. Errors: kInvalidModel (missing producer, duplicate, cycle); kUnsupported:
 /// subgraphs nested more than `max_nesting` deep, or, in one line, every operator, also those
 /// inside subgraphs, that no loader rule covers, with domain, opset and count. Functions are
-/// inlined before (functions.h). Scan of operator set 8 is split (batched_scan.h).
+/// inlined before (functions.h). Scan of operator set 8 is split (batched_scan.h). `noted`, unless
+/// null: gets the nodes of these operators, which are no error then.
 Result<CheckedGraph> check_structure(const OnnxModel& model, OnnxGraph graph,
-                                     int max_nesting = kMaxNesting);
+                                     int max_nesting = kMaxNesting,
+                                     std::vector<UnsupportedNode>* noted = nullptr);
+
+/// Returns a note of why a node cannot run; the reason becomes one line of at most 500 bytes.
+UnsupportedNode note_of(const OnnxNode& node, std::size_t index, std::string_view reason);
 
 }  // namespace parallax

@@ -80,14 +80,12 @@ typedef struct px_description {
   size_t size;
   const char* device; /* "NVIDIA H200", one line; null or "": not known */
   const char* driver; /* name and version, one line; null or "": not known */
-  /* A profile as the files in profiles/ of the source tree, TOML: `name`, and a table [delegate]
-   * with `name`, `launch_seconds`, `macs_per_second`, `bytes_per_second`, `cpu_macs_per_second`,
-   * `memory_bytes`, `dtypes`, `max_rank`, the lists `operators` and `bridges`, and limits of single
-   * operators under [delegate.limits.NAME]. `dynamic_shapes = true`: bind may be called while the
-   * model runs, for a region whose sizes only that run determines, and for any number of sizes.
+  /* A profile, TOML; docs/delegate-profile.md of the source tree is the schema. All that it lists
+   * is a promise: the host makes no further check. `dynamic_shapes = true`: bind may be called
+   * while the model runs, for a region whose sizes only that run determines, for any number of
+   * sizes.
    * With `images = "channels_last"` operators that are split with the CPU may read and write images
-   * in that order, through a Transpose next to them in the region, which should cost nothing. All
-   * that is listed is a promise: the host makes no further check. */
+   * in that order, through a Transpose next to them in the region, which should cost nothing. */
   const char* profile;
   px_memory_kind memory;
   /* The type in which it stores floats unless px_region::storage requests a wider one: PX_FLOAT16

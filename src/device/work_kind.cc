@@ -1,5 +1,7 @@
 #include "device/work_kind.h"
 
+#include "ops/params/window.h"
+
 #include <array>
 #include <cstddef>
 
@@ -15,7 +17,7 @@ WorkKind convolution_kind(const Graph& graph, const Node& node) {
   const Shape& weights = graph.values[node.inputs[1]].shape;  // [Cout, Cin / group, K...]
   const auto is_one = [](const Expr& dim) { return dim.constant() == std::int64_t{1}; };
   if (weights.size() < 3) return WorkKind::kConvolution;
-  if (node.attributes.get_int("group", 1) > 1 && is_one(weights[1])) return WorkKind::kDepthwise;
+  if (groups_of(node) > 1 && is_one(weights[1])) return WorkKind::kDepthwise;
   for (std::size_t axis = 2; axis < weights.size(); ++axis)
     if (!is_one(weights[axis])) return WorkKind::kConvolution;
   return WorkKind::kPointwise;

@@ -1,9 +1,8 @@
 #include "kernels/convolution_shape.h"
 
 #include <algorithm>
-#include <string>
-#include <vector>
 
+#include "ops/params/window.h"
 #include "ops/quantised.h"
 
 namespace parallax {
@@ -11,10 +10,6 @@ namespace {
 
 constexpr std::int64_t kMaxSize = std::int64_t{1} << 24;
 constexpr double kMaxElements = 2147483647.0;
-
-std::int64_t at(const std::vector<std::int64_t>& values, std::size_t index, std::int64_t fallback) {
-  return index < values.size() ? values[index] : fallback;
-}
 
 bool takes(const KernelRequest& request, int most_rank) {
   if (request.inputs.size() < 2 || request.outputs.size() != 1) return false;
@@ -62,16 +57,6 @@ bool within_limits(const ConvolutionShape& shape) {
   return x < kMaxElements && y < kMaxElements;
 }
 
-/// Returns the padding before the first row, from the attributes; `total` is the padding at both
-/// ends that the outputs need.
-std::int64_t begin_padding(const Attributes& attributes, std::size_t axis, std::int64_t total) {
-  const std::string mode = attributes.get_string("auto_pad", "NOTSET");
-  if (mode == "SAME_UPPER") return std::max<std::int64_t>(total, 0) / 2;
-  if (mode == "SAME_LOWER") return (std::max<std::int64_t>(total, 0) + 1) / 2;
-  if (mode == "VALID") return 0;
-  return at(attributes.get_ints("pads"), axis, 0);
-}
-
 }  // namespace
 
 std::int64_t ConvolutionShape::extent(int axis) const {
@@ -102,37 +87,38 @@ TileRange ConvolutionShape::rows_read(TileRange rows) const {
 
 namespace {
 
-/// Reads the sizes of spatial axis `i` from shapes and attributes.
-ConvolutionAxis axis_of(const KernelRequest& request, int i, bool nhwc) {
-  const Attributes& attributes = request.node.attributes;
+/// Returns the sizes of spatial axis `i`.
+ConvolutionAxis axis_of(const KernelRequest& request, const ConvParams& params, int i) {
+  const bool nhwc = params.layout == ImageLayout::kNhwc;
   const auto at_axis = static_cast<std::size_t>(i);
   ConvolutionAxis axis;
   axis.in = request.inputs[0].dims[i + (nhwc ? 1 : 2)];
   axis.out = request.outputs[0].dims[i + (nhwc ? 1 : 2)];
   axis.kernel = request.inputs[1].dims[i + 2];
-  axis.stride = at(attributes.get_ints("strides"), at_axis, 1);
-  axis.dilation = at(attributes.get_ints("dilations"), at_axis, 1);
+  axis.stride = params.stride(at_axis);
+  axis.dilation = params.dilation(at_axis);
   const std::int64_t extent = (axis.kernel - 1) * axis.dilation + 1;
-  const std::int64_t total = (axis.out - 1) * axis.stride + extent - axis.in;
-  axis.pad_begin = begin_padding(attributes, at_axis, total);
+  const std::int64_t missing = (axis.out - 1) * axis.stride + extent - axis.in;
+  const auto axes = static_cast<std::size_t>(request.inputs[0].dims.rank()) - 2;
+  axis.pad_begin = params.padding(at_axis, axes, missing).begin;
   return axis;
 }
 
 std::optional<ConvolutionShape> shape_of(const KernelRequest& request, int most_rank) {
   if (!takes(request, most_rank)) return std::nullopt;
-  const Attributes& attributes = request.node.attributes;
+  const auto params = params_of<ConvParams>(request.node);
   const Dims& x = request.inputs[0].dims;
   const Dims& y = request.outputs[0].dims;
   ConvolutionShape shape;
-  shape.nhwc = attributes.get_string("layout", "NCHW") == "NHWC";
-  shape.groups = attributes.get_int("group", 1);
+  shape.nhwc = params.layout == ImageLayout::kNhwc;
+  shape.groups = params.group;
   const int spatial = x.rank() - 2;
   shape.batch = x[0];
   shape.in_channels = x[shape.nhwc ? spatial + 1 : 1];
   shape.out_channels = y[shape.nhwc ? spatial + 1 : 1];
   shape.in = shape.out = shape.kernel = shape.stride = shape.dilation = {1, 1};
   for (int i = 0; i < spatial; ++i) {
-    const ConvolutionAxis axis = axis_of(request, i, shape.nhwc);
+    const ConvolutionAxis axis = axis_of(request, params, i);
     if (spatial - i > 2) {
       shape.planes = axis;
       continue;

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
+#include "ops/window.h"
 
 namespace parallax {
 
@@ -54,18 +55,6 @@ InferResult infer_space_to_depth(const InferContext& context) {
   return one_output(context.inputs[0].dtype, std::move(shape));
 }
 
-/// A list of `count` numbers, `fallback` each where it is left out; none is below `least`.
-Result<std::vector<std::int64_t>> axis_numbers(const InferContext& context, std::string_view name,
-                                               std::size_t count, std::int64_t fallback,
-                                               std::int64_t least) {
-  const auto stated = context.node.attributes.get_ints(name);
-  if (stated.empty()) return std::vector<std::int64_t>(count, fallback);
-  bool good = stated.size() == count;
-  for (const std::int64_t number : stated) good = good && number >= least;
-  if (!good) return fail(context, fmt::format("{} must be {} numbers", name, count));
-  return std::vector<std::int64_t>(stated.begin(), stated.end());
-}
-
 /// How often a block fits along an axis of the image.
 Result<Expr> block_positions(const InferContext& context, const Expr& image, std::int64_t block,
                              std::int64_t pads, std::int64_t dilation, std::int64_t stride) {
@@ -80,18 +69,18 @@ Result<Expr> block_positions(const InferContext& context, const Expr& image, std
 Result<Expr> column_channels(const InferContext& context, std::span<const Expr> image,
                              std::span<const std::int64_t> block) {
   const std::size_t rank = image.size();
-  PX_ASSIGN(const auto strides, axis_numbers(context, "strides", rank, 1, 1));
-  PX_ASSIGN(const auto dilations, axis_numbers(context, "dilations", rank, 1, 1));
-  PX_ASSIGN(const auto pads, axis_numbers(context, "pads", 2 * rank, 0, 0));
+  PX_ASSIGN(auto params, read_params<Col2ImParams>(context));
+  PX_RETURN_IF_ERROR(complete_windows(context, rank, params));
   Expr positions = 1;
   std::int64_t area = 1;
   for (std::size_t i = 0; i < rank; ++i) {
-    const auto both = checked_add(pads[i], pads[rank + i]);
+    const Padding padding = params.stated_padding(i, rank);
+    const auto both = checked_add(padding.begin, padding.end);
     const auto larger = checked_mul(area, block[i]);
     if (!both || !larger) return fail(context, "a block has an impossible size");
     area = *larger;
-    PX_ASSIGN(const Expr along,
-              block_positions(context, image[i], block[i], *both, dilations[i], strides[i]));
+    PX_ASSIGN(const Expr along, block_positions(context, image[i], block[i], *both,
+                                                params.dilations[i], params.strides[i]));
     positions = positions * along;
   }
   if (!unify(positions, context.inputs[0].shape[2])) {
@@ -176,9 +165,7 @@ const OpDef& op_def_Col2Im() {
     d.since = 18;
     d.min_inputs = 3;
     d.max_inputs = 3;
-    d.attributes = {{"dilations", AttributeType::kInts},
-                    {"pads", AttributeType::kInts},
-                    {"strides", AttributeType::kInts}};
+    d.attributes = attributes_of<Col2ImParams>();
     d.infer = infer_col2im;
     d.macs = macs_per_input;
     d.shape_inputs = 0b110;

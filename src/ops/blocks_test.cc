@@ -52,7 +52,7 @@ TEST(BlocksTest, Refusals) {
        "impossible size"},
       {"input x f32 [1, 5, 4]\nconst i i64 [1] = [9]\nconst k i64 [1] = [5]\n"
        "y = Col2Im(x, i, k) {strides = [0]}\noutput y",
-       "strides must be 1 numbers"},
+       "strides has an element 0 outside"},
       {"input x f32 [1, 5, 4]\nconst i i64 [1] = [9]\nconst k i64 [2] = [5, 1]\n"
        "y = Col2Im(x, i, k)\noutput y",
        "differ in length"},

@@ -15,8 +15,7 @@ Status check_bias(const InferContext& context, std::size_t bias) {
   return fail(context, "the bias must have one element per filter");
 }
 
-Status check_channels(const InferContext& context, const Expr& channels) {
-  const std::int64_t group = context.node.attributes.get_int("group", 1);
+Status check_channels(const InferContext& context, std::int64_t group, const Expr& channels) {
   if (group < 1) return fail(context, fmt::format("group {} is not positive", group));
   const Shape& weight = context.inputs[1].shape;
   if (!unify(weight[1] * Expr(group), channels)) {
@@ -34,13 +33,14 @@ Result<Shape> convolved_shape(const InferContext& context) {
   PX_ASSIGN(ImageShape image, image_shape(context));
   PX_RETURN_IF_ERROR(expect_rank(context, 1, rank_of(context.inputs[0])));
   const std::size_t axes = image.spatial.size();
-  PX_ASSIGN(const Windows windows, read_windows(context, axes));
-  PX_ASSIGN(const auto kernel, weight_kernel(context, axes));
-  PX_RETURN_IF_ERROR(check_channels(context, image.channels));
+  PX_ASSIGN(ConvParams params, read_params<ConvParams>(context));
+  PX_RETURN_IF_ERROR(complete_windows(context, axes, params));
+  PX_ASSIGN(const auto kernel, weight_kernel(context, params.kernel_shape, axes));
+  PX_RETURN_IF_ERROR(check_channels(context, params.group, image.channels));
   image.channels = context.inputs[1].shape[0];
   for (std::size_t i = 0; i < axes; ++i) {
     PX_ASSIGN(image.spatial[i],
-              window_count(context, windows, i, image.spatial[i], kernel[i], false));
+              window_count(context, params, i, image.spatial[i], kernel[i], false));
   }
   return join_shape(context, image);
 }
@@ -87,12 +87,7 @@ OpDef convolution(OpKind kind, InferResult (*infer)(const InferContext&)) {
   d.kind = kind;
   d.min_inputs = 2;
   d.max_inputs = 3;
-  d.attributes = {
-      {"auto_pad", AttributeType::kString},     {"dilations", AttributeType::kInts},
-      {"group", AttributeType::kInt},           {"kernel_shape", AttributeType::kInts},
-      {"pads", AttributeType::kInts},           {"strides", AttributeType::kInts},
-      {"layout", AttributeType::kString, true},
-  };
+  d.attributes = attributes_of<ConvParams>();
   d.epilogue = true;
   d.infer = infer;
   d.macs = macs_conv;

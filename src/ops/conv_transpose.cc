@@ -8,8 +8,7 @@ namespace parallax {
 namespace {
 
 /// The weight is [channels, filters / group, kernel].
-Result<Expr> filters_of(const InferContext& context, const Expr& channels) {
-  const std::int64_t group = context.node.attributes.get_int("group", 1);
+Result<Expr> filters_of(const InferContext& context, std::int64_t group, const Expr& channels) {
   if (group < 1) return fail(context, fmt::format("group {} is not positive", group));
   const Shape& weight = context.inputs[1].shape;
   const auto rows = unify(weight[0], channels);
@@ -26,8 +25,8 @@ Result<Expr> filters_of(const InferContext& context, const Expr& channels) {
 
 /// The attribute output_shape for the spatial axes, also where it begins with batch and channels,
 /// as some exporters write it; empty where it is absent.
-Result<std::vector<std::int64_t>> stated_sizes(const InferContext& context, std::size_t axes) {
-  auto sizes = context.node.attributes.get_ints("output_shape");
+Result<std::vector<std::int64_t>> stated_sizes(const InferContext& context, std::size_t axes,
+                                               std::vector<std::int64_t> sizes) {
   if (sizes.empty()) return sizes;
   if (sizes.size() == axes + 2) sizes.erase(sizes.begin(), sizes.begin() + 2);
   if (sizes.size() != axes) {
@@ -47,21 +46,23 @@ InferResult infer_conv_transpose(const InferContext& context) {
   PX_ASSIGN(ImageShape image, image_shape(context));
   PX_RETURN_IF_ERROR(expect_rank(context, 1, rank_of(context.inputs[0])));
   const std::size_t axes = image.spatial.size();
-  PX_ASSIGN(const Windows windows, read_windows(context, axes));
-  PX_ASSIGN(const auto kernel, weight_kernel(context, axes));
-  PX_ASSIGN(const auto extra, list_attribute(context, "output_padding", axes, 0, 0));
-  PX_ASSIGN(const auto sizes, stated_sizes(context, axes));
-  PX_ASSIGN(image.channels, filters_of(context, image.channels));
+  PX_ASSIGN(ConvTransposeParams params, read_params<ConvTransposeParams>(context));
+  PX_RETURN_IF_ERROR(complete_windows(context, axes, params));
+  PX_ASSIGN(const auto kernel, weight_kernel(context, params.kernel_shape, axes));
+  PX_RETURN_IF_ERROR(complete_list(context, "output_padding", axes, 0, 0, params.output_padding));
+  PX_ASSIGN(const auto sizes, stated_sizes(context, axes, params.output_shape));
+  PX_ASSIGN(image.channels, filters_of(context, params.group, image.channels));
   for (std::size_t i = 0; i < axes; ++i) {
-    PX_ASSIGN(const auto extent, window_extent(context, kernel[i], windows.dilations[i]));
+    PX_ASSIGN(const auto extent, window_extent(context, kernel[i], params.dilations[i]));
     Expr& dim = image.spatial[i];
     if (!sizes.empty()) {
       dim = sizes[i];
-    } else if (windows.auto_pad.starts_with("SAME")) {
-      dim = dim * Expr(windows.strides[i]);
+    } else if (params.same()) {
+      dim = dim * Expr(params.strides[i]);
     } else {
-      dim = (dim - 1) * Expr(windows.strides[i]) + Expr(extra[i]) + Expr(extent) -
-            Expr(windows.pads_begin[i]) - Expr(windows.pads_end[i]);
+      const Padding padding = params.stated_padding(i, axes);
+      dim = (dim - 1) * Expr(params.strides[i]) + Expr(params.output_padding[i]) + Expr(extent) -
+            Expr(padding.begin) - Expr(padding.end);
     }
     if (is_negative(dim)) {
       return fail(context, fmt::format("the pads are larger than spatial axis {}", i));
@@ -86,13 +87,7 @@ const OpDef& op_def_ConvTranspose() {
     d.kind = OpKind::kConvTranspose;
     d.min_inputs = 2;
     d.max_inputs = 3;
-    d.attributes = {
-        {"auto_pad", AttributeType::kString},     {"dilations", AttributeType::kInts},
-        {"group", AttributeType::kInt},           {"kernel_shape", AttributeType::kInts},
-        {"output_padding", AttributeType::kInts}, {"output_shape", AttributeType::kInts},
-        {"pads", AttributeType::kInts},           {"strides", AttributeType::kInts},
-        {"layout", AttributeType::kString, true},
-    };
+    d.attributes = attributes_of<ConvTransposeParams>();
     d.epilogue = true;
     d.infer = infer_conv_transpose;
     d.macs = macs_conv_transpose;

@@ -9,30 +9,30 @@ namespace parallax {
 
 namespace {
 
-Result<Shape> pooled_shape(const InferContext& context) {
+Result<Shape> pooled_shape(const InferContext& context, PoolParams params) {
   PX_ASSIGN(ImageShape image, image_shape(context));
   const std::size_t axes = image.spatial.size();
-  PX_ASSIGN(const Windows windows, read_windows(context, axes));
-  PX_ASSIGN(const bool ceil_mode, flag_attribute(context, "ceil_mode", false));
-  const auto kernel = context.node.attributes.get_ints("kernel_shape");
+  PX_RETURN_IF_ERROR(complete_windows(context, axes, params));
+  const auto& kernel = params.kernel_shape;
   if (kernel.size() != axes) {
     return fail(context, fmt::format("kernel_shape must have {} elements", axes));
   }
   for (std::size_t i = 0; i < axes; ++i) {
-    PX_ASSIGN(const auto extent, window_extent(context, kernel[i], windows.dilations[i]));
-    if (std::max(windows.pads_begin[i], windows.pads_end[i]) >= extent) {
+    PX_ASSIGN(const auto extent, window_extent(context, kernel[i], params.dilations[i]));
+    const Padding padding = params.stated_padding(i, axes);
+    if (std::max(padding.begin, padding.end) >= extent) {
       return fail(context, "a window would lie in the padding alone", ErrorCode::kUnsupported);
     }
     PX_ASSIGN(image.spatial[i],
-              window_count(context, windows, i, image.spatial[i], kernel[i], ceil_mode));
+              window_count(context, params, i, image.spatial[i], kernel[i], params.ceil_mode));
   }
   return join_shape(context, image);
 }
 
 InferResult infer_max_pool(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatOrByteTypes));
-  PX_ASSIGN([[maybe_unused]] const bool order, flag_attribute(context, "storage_order", false));
-  PX_ASSIGN(Shape shape, pooled_shape(context));
+  PX_ASSIGN(const auto params, read_params<MaxPoolParams>(context));
+  PX_ASSIGN(Shape shape, pooled_shape(context, params));
   std::vector<InferOutput> outputs = one_output(context.inputs[0].dtype, shape);
   outputs.push_back({DType::kI64, std::move(shape), std::nullopt});
   return outputs;
@@ -40,21 +40,21 @@ InferResult infer_max_pool(const InferContext& context) {
 
 InferResult infer_average_pool(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
-  PX_ASSIGN([[maybe_unused]] const bool pad, flag_attribute(context, "count_include_pad", false));
-  PX_ASSIGN(Shape shape, pooled_shape(context));
+  PX_ASSIGN(const auto params, read_params<AveragePoolParams>(context));
+  PX_ASSIGN(Shape shape, pooled_shape(context, params));
   return one_output(context.inputs[0].dtype, std::move(shape));
 }
 
-Status check_norm(const InferContext& context) {
-  const std::int64_t p = context.node.attributes.get_int("p", 2);
+Status check_norm(const InferContext& context, std::int64_t p) {
   if (p < 1) return fail(context, fmt::format("p must be positive, is {}", p));
   return {};
 }
 
 InferResult infer_lp_pool(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
-  PX_RETURN_IF_ERROR(check_norm(context));
-  PX_ASSIGN(Shape shape, pooled_shape(context));
+  PX_ASSIGN(const auto params, read_params<LpPoolParams>(context));
+  PX_RETURN_IF_ERROR(check_norm(context, params.p));
+  PX_ASSIGN(Shape shape, pooled_shape(context, params));
   return one_output(context.inputs[0].dtype, std::move(shape));
 }
 
@@ -66,7 +66,8 @@ InferResult infer_global_pool(const InferContext& context) {
 }
 
 InferResult infer_global_lp_pool(const InferContext& context) {
-  PX_RETURN_IF_ERROR(check_norm(context));
+  PX_ASSIGN(const auto params, read_params<GlobalLpPoolParams>(context));
+  PX_RETURN_IF_ERROR(check_norm(context, params.p));
   return infer_global_pool(context);
 }
 
@@ -74,21 +75,17 @@ InferResult infer_global_lp_pool(const InferContext& context) {
 std::int64_t macs_pool(const Node& node, std::span<const Dims>, std::span<const Dims> outputs) {
   if (outputs.empty()) return 0;
   std::int64_t macs = saturating_elements(outputs[0]);
-  for (std::int64_t size : node.attributes.get_ints("kernel_shape")) {
+  for (std::int64_t size : params_of<WindowParams>(node).kernel_shape) {
     macs = saturating_mul(macs, size);
   }
   return macs;
 }
 
+template <class Params>
 OpDef pool(OpKind kind, InferResult (*infer)(const InferContext&)) {
   OpDef def;
   def.kind = kind;
-  def.attributes = {
-      {"auto_pad", AttributeType::kString},     {"ceil_mode", AttributeType::kInt},
-      {"dilations", AttributeType::kInts},      {"kernel_shape", AttributeType::kInts},
-      {"pads", AttributeType::kInts},           {"strides", AttributeType::kInts},
-      {"layout", AttributeType::kString, true},
-  };
+  def.attributes = attributes_of<Params>();
   def.infer = infer;
   def.macs = macs_pool;
   return def;
@@ -97,7 +94,7 @@ OpDef pool(OpKind kind, InferResult (*infer)(const InferContext&)) {
 OpDef global_pool(OpKind kind, InferResult (*infer)(const InferContext&)) {
   OpDef def;
   def.kind = kind;
-  def.attributes = {{"layout", AttributeType::kString, true}};
+  def.attributes = attributes_of<LayoutParams>();
   def.infer = infer;
   def.macs = macs_per_input;
   return def;
@@ -107,30 +104,21 @@ OpDef global_pool(OpKind kind, InferResult (*infer)(const InferContext&)) {
 
 const OpDef& op_def_MaxPool() {
   static const OpDef def = [] {
-    OpDef d = pool(OpKind::kMaxPool, infer_max_pool);
+    OpDef d = pool<MaxPoolParams>(OpKind::kMaxPool, infer_max_pool);
     d.max_outputs = 2;
-    d.attributes.push_back({"storage_order", AttributeType::kInt});
     return d;
   }();
   return def;
 }
 
 const OpDef& op_def_AveragePool() {
-  static const OpDef def = [] {
-    OpDef d = pool(OpKind::kAveragePool, infer_average_pool);
-    d.attributes.push_back({"count_include_pad", AttributeType::kInt});
-    return d;
-  }();
+  static const OpDef def = pool<AveragePoolParams>(OpKind::kAveragePool, infer_average_pool);
   return def;
 }
 
 /// The p-th root of the sum of the p-th powers of the magnitudes.
 const OpDef& op_def_LpPool() {
-  static const OpDef def = [] {
-    OpDef d = pool(OpKind::kLpPool, infer_lp_pool);
-    d.attributes.push_back({"p", AttributeType::kInt});
-    return d;
-  }();
+  static const OpDef def = pool<LpPoolParams>(OpKind::kLpPool, infer_lp_pool);
   return def;
 }
 
@@ -147,7 +135,7 @@ const OpDef& op_def_GlobalMaxPool() {
 const OpDef& op_def_GlobalLpPool() {
   static const OpDef def = [] {
     OpDef d = global_pool(OpKind::kGlobalLpPool, infer_global_lp_pool);
-    d.attributes.push_back({"p", AttributeType::kInt});
+    d.attributes = attributes_of<GlobalLpPoolParams>();
     return d;
   }();
   return def;

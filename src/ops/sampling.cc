@@ -47,10 +47,11 @@ std::int64_t macs_grid_sample(const Node& node, std::span<const Dims> inputs,
 
 /// Offsets and masks have `per_tap` numbers for each tap of each group at each output.
 Status check_field(const InferContext& context, std::size_t i, std::int64_t per_tap,
-                   std::span<const std::int64_t> kernel, const Shape& result) {
+                   const DeformConvParams& params, std::span<const std::int64_t> kernel,
+                   const Shape& result) {
   if (!context.has(i)) return {};
   PX_RETURN_IF_ERROR(expect_rank(context, i, static_cast<int>(result.size())));
-  Expr wanted = Expr(context.node.attributes.get_int("offset_group", 1)) * Expr(per_tap);
+  Expr wanted = Expr(params.offset_group) * Expr(per_tap);
   for (const std::int64_t size : kernel) wanted = wanted * Expr(size);
   const Shape& field = context.inputs[i].shape;
   bool fits = unify(field[0], result[0]) && unify(field[1], wanted);
@@ -60,9 +61,9 @@ Status check_field(const InferContext& context, std::size_t i, std::int64_t per_
   return {};
 }
 
-Status check_groups(const InferContext& context, const Expr& channels) {
-  const std::int64_t group = context.node.attributes.get_int("group", 1);
-  const std::int64_t offsets = context.node.attributes.get_int("offset_group", 1);
+Status check_groups(const InferContext& context, const DeformConvParams& params,
+                    const Expr& channels) {
+  const std::int64_t group = params.group, offsets = params.offset_group;
   if (group < 1 || offsets < 1) return fail(context, "groups must be positive");
   const Shape& weight = context.inputs[1].shape;
   if (!unify(weight[1] * Expr(group), channels) || channels.constant().value_or(0) % offsets != 0) {
@@ -89,17 +90,19 @@ InferResult infer_deform_conv(const InferContext& context) {
     return fail(context, "more than 3 spatial axes are not covered", ErrorCode::kUnsupported);
   }
   PX_RETURN_IF_ERROR(expect_rank(context, 1, rank_of(context.inputs[0])));
-  PX_ASSIGN(const Windows windows, read_windows(context, axes));
-  PX_ASSIGN(const auto kernel, weight_kernel(context, axes));
-  PX_RETURN_IF_ERROR(check_groups(context, image.channels));
+  PX_ASSIGN(auto params, read_params<DeformConvParams>(context));
+  PX_RETURN_IF_ERROR(complete_windows(context, axes, params));
+  PX_ASSIGN(const auto kernel, weight_kernel(context, params.kernel_shape, axes));
+  PX_RETURN_IF_ERROR(check_groups(context, params, image.channels));
   image.channels = context.inputs[1].shape[0];
   for (std::size_t i = 0; i < axes; ++i) {
     PX_ASSIGN(image.spatial[i],
-              window_count(context, windows, i, image.spatial[i], kernel[i], false));
+              window_count(context, params, i, image.spatial[i], kernel[i], false));
   }
   Shape shape = join_shape(context, image);
-  PX_RETURN_IF_ERROR(check_field(context, 2, static_cast<std::int64_t>(axes), kernel, shape));
-  PX_RETURN_IF_ERROR(check_field(context, 4, 1, kernel, shape));
+  PX_RETURN_IF_ERROR(
+      check_field(context, 2, static_cast<std::int64_t>(axes), params, kernel, shape));
+  PX_RETURN_IF_ERROR(check_field(context, 4, 1, params, kernel, shape));
   return one_output(context.inputs[0].dtype, std::move(shape));
 }
 
@@ -138,9 +141,7 @@ const OpDef& op_def_DeformConv() {
     d.since = 19;
     d.min_inputs = 3;
     d.max_inputs = 5;
-    d.attributes = {{"dilations", AttributeType::kInts},    {"group", AttributeType::kInt},
-                    {"kernel_shape", AttributeType::kInts}, {"offset_group", AttributeType::kInt},
-                    {"pads", AttributeType::kInts},         {"strides", AttributeType::kInts}};
+    d.attributes = attributes_of<DeformConvParams>();
     d.infer = infer_deform_conv;
     d.macs = macs_deform_conv;
     return d;

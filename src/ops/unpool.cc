@@ -13,16 +13,18 @@ constexpr std::size_t kIndices = 1, kOutputShape = 2;
 Result<Shape> pooled_from(const InferContext& context) {
   PX_ASSIGN(ImageShape image, image_shape(context));
   const std::size_t axes = image.spatial.size();
-  const auto kernel = context.node.attributes.get_ints("kernel_shape");
+  PX_ASSIGN(auto params, read_params<MaxUnpoolParams>(context));
+  const auto& kernel = params.kernel_shape;
   if (kernel.size() != axes) {
     return fail(context, fmt::format("kernel_shape must have {} elements", axes));
   }
-  PX_ASSIGN(const Windows windows, read_windows(context, axes));
+  PX_RETURN_IF_ERROR(complete_windows(context, axes, params));
   for (std::size_t i = 0; i < axes; ++i) {
     PX_ASSIGN(const auto extent, window_extent(context, kernel[i], 1));
     Expr& dim = image.spatial[i];
-    dim = (dim - 1) * Expr(windows.strides[i]) + Expr(extent) - Expr(windows.pads_begin[i]) -
-          Expr(windows.pads_end[i]);
+    const Padding padding = params.stated_padding(i, axes);
+    dim = (dim - 1) * Expr(params.strides[i]) + Expr(extent) - Expr(padding.begin) -
+          Expr(padding.end);
     if (is_negative(dim)) {
       return fail(context, fmt::format("the pads are larger than spatial axis {}", i));
     }
@@ -65,9 +67,7 @@ const OpDef& op_def_MaxUnpool() {
     d.since = 9;
     d.min_inputs = 2;
     d.max_inputs = 3;
-    d.attributes = {{"kernel_shape", AttributeType::kInts},
-                    {"pads", AttributeType::kInts},
-                    {"strides", AttributeType::kInts}};
+    d.attributes = attributes_of<MaxUnpoolParams>();
     d.infer = infer_max_unpool;
     d.macs = macs_none;
     d.shape_inputs = 0b100;

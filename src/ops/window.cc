@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <limits>
 
 namespace parallax {
@@ -10,68 +11,57 @@ namespace {
 
 constexpr std::int64_t kMaxWindow = std::numeric_limits<std::int32_t>::max();
 
-bool is_nhwc(const InferContext& context) {
-  return context.node.attributes.get_string("layout", "NCHW") == "NHWC";
-}
-
 }  // namespace
 
-Result<std::vector<std::int64_t>> list_attribute(const InferContext& context, std::string_view name,
-                                                 std::size_t count, std::int64_t least,
-                                                 std::int64_t fallback) {
-  auto values = context.node.attributes.get_ints(name);
-  if (values.empty()) values.assign(count, fallback);
-  if (values.size() != count) {
+Status complete_list(const InferContext& context, std::string_view name, std::size_t count,
+                     std::int64_t least, std::int64_t fallback, std::vector<std::int64_t>& list) {
+  if (list.empty()) list.assign(count, fallback);
+  if (list.size() != count) {
     return fail(context, fmt::format("{} must have {} elements", name, count));
   }
-  for (std::int64_t value : values) {
+  for (const std::int64_t value : list) {
     if (value < least || value > kMaxWindow) {
       return fail(context, fmt::format("{} has an element {} outside [{}, {}]", name, value, least,
                                        kMaxWindow));
     }
   }
-  return values;
+  return {};
 }
 
 Result<ImageShape> image_shape(const InferContext& context) {
-  PX_ASSIGN(const std::string layout,
-            choice_attribute(context, "layout", "NCHW", {"NCHW", "NHWC"}));
+  PX_ASSIGN(const LayoutParams params, read_params<LayoutParams>(context));
   const Shape& shape = context.inputs[0].shape;
   if (shape.size() < 3) return fail(context, "input 0 must have rank 3 or more");
-  if (layout == "NHWC")
+  if (params.layout == ImageLayout::kNhwc)
     return ImageShape{shape[0], shape.back(), {shape.begin() + 1, shape.end() - 1}};
   return ImageShape{shape[0], shape[1], {shape.begin() + 2, shape.end()}};
 }
 
 Shape join_shape(const InferContext& context, const ImageShape& image) {
+  const bool nhwc = channels_last(context.node);
   Shape shape = {image.batch};
-  if (!is_nhwc(context)) shape.push_back(image.channels);
+  if (!nhwc) shape.push_back(image.channels);
   shape.insert(shape.end(), image.spatial.begin(), image.spatial.end());
-  if (is_nhwc(context)) shape.push_back(image.channels);
+  if (nhwc) shape.push_back(image.channels);
   return shape;
 }
 
-Result<Windows> read_windows(const InferContext& context, std::size_t axes) {
-  Windows windows;
-  PX_ASSIGN(windows.auto_pad, choice_attribute(context, "auto_pad", "NOTSET",
-                                               {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"}));
-  PX_ASSIGN(windows.strides, list_attribute(context, "strides", axes, 1, 1));
-  PX_ASSIGN(windows.dilations, list_attribute(context, "dilations", axes, 1, 1));
-  PX_ASSIGN(const auto pads, list_attribute(context, "pads", 2 * axes, 0, 0));
-  const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(axes);
-  windows.pads_begin.assign(pads.begin(), middle);
-  windows.pads_end.assign(middle, pads.end());
-  if (windows.auto_pad != "NOTSET") {
-    for (std::int64_t pad : pads) {
-      if (pad != 0) return fail(context, "pads and auto_pad contradict each other");
-    }
+Status complete_windows(const InferContext& context, std::size_t axes, WindowParams& windows) {
+  PX_RETURN_IF_ERROR(complete_list(context, "strides", axes, 1, 1, windows.strides));
+  PX_RETURN_IF_ERROR(complete_list(context, "dilations", axes, 1, 1, windows.dilations));
+  PX_RETURN_IF_ERROR(
+      complete_list(context, param_name(&WindowParams::pads), 2 * axes, 0, 0, windows.pads));
+  const bool padded = std::ranges::any_of(windows.pads, [](std::int64_t pad) { return pad != 0; });
+  if (windows.auto_pad != AutoPad::kNotSet && padded) {
+    return fail(context, "pads and auto_pad contradict each other");
   }
-  return windows;
+  return {};
 }
 
-Result<std::vector<std::int64_t>> weight_kernel(const InferContext& context, std::size_t axes) {
+Result<std::vector<std::int64_t>> weight_kernel(const InferContext& context,
+                                                std::span<const std::int64_t> stated,
+                                                std::size_t axes) {
   const Shape& weight = context.inputs[1].shape;
-  const auto stated = context.node.attributes.get_ints("kernel_shape");
   if (!stated.empty() && stated.size() != axes) {
     return fail(context, fmt::format("kernel_shape must have {} elements", axes));
   }
@@ -101,15 +91,14 @@ Result<std::int64_t> window_extent(const InferContext& context, std::int64_t ker
   return *extent;
 }
 
-Result<Expr> window_count(const InferContext& context, const Windows& windows, std::size_t axis,
-                          const Expr& dim, std::int64_t kernel, bool ceil_mode) {
+Result<Expr> window_count(const InferContext& context, const WindowParams& windows,
+                          std::size_t axis, const Expr& dim, std::int64_t kernel, bool ceil_mode) {
   PX_ASSIGN(const std::int64_t extent, window_extent(context, kernel, windows.dilations[axis]));
   const Expr stride = windows.strides[axis];
-  if (windows.auto_pad == "SAME_UPPER" || windows.auto_pad == "SAME_LOWER") {
-    return ceil_div(dim, stride);
-  }
-  const Expr begin = windows.pads_begin[axis];
-  const Expr room = dim + begin + windows.pads_end[axis] - extent;
+  if (windows.same()) return ceil_div(dim, stride);
+  const Padding padding = windows.stated_padding(axis, windows.strides.size());
+  const Expr begin = padding.begin;
+  const Expr room = dim + begin + padding.end - extent;
   const Expr count = ceil_mode ? min(ceil_div(room, stride) + 1, ceil_div(dim + begin, stride))
                                : floor_div(room, stride) + 1;
   if (is_negative(count)) {

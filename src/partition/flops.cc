@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "ops/op.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -23,12 +24,12 @@ std::span<const std::int64_t> spatial(const Node& node, const Dims& image) {
   if (image.rank() < 3) return {};
   const auto dims = image.span();
   const auto count = dims.size() - 2;
-  return dims.subspan(node.attributes.get_string("layout", "NCHW") == "NHWC" ? 1 : 2, count);
+  return dims.subspan(channels_last(node) ? 1 : 2, count);
 }
 
 std::int64_t channels(const Node& node, const Dims& image) {
   if (image.rank() < 3) return 1;
-  const bool last = node.attributes.get_string("layout", "NCHW") == "NHWC";
+  const bool last = channels_last(node);
   return image[last ? image.rank() - 1 : 1];
 }
 
@@ -85,7 +86,7 @@ std::int64_t paper_flops(const Node& node, std::span<const Dims> inputs,
     case OpKind::kAveragePool:
     case OpKind::kLpPool:
       return multiply(product(spatial(node, outputs[0])),
-                      product(node.attributes.get_ints("kernel_shape")));
+                      product(params_of<WindowParams>(node).kernel_shape));
     case OpKind::kGlobalAveragePool:
     case OpKind::kGlobalLpPool:
     case OpKind::kGlobalMaxPool:

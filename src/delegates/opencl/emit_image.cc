@@ -1,6 +1,7 @@
 // Emits pools and convolutions in NCHW layout, of one to three axes.
 #include "delegates/opencl/emitters.h"
 #include "kernels/reference/image.h"
+#include "ops/params/window.h"
 
 namespace parallax::opencl {
 namespace {
@@ -14,8 +15,7 @@ constexpr std::int64_t kMaxWindow = 1 << 20, kMaxReach = 1 << 29;
 Result<WindowArgument> window_of(const Emission& e, std::vector<std::int64_t> kernel) {
   const int axes = e.in(0).rank() - 2;
   if (axes < 1 || axes > 3) return not_covered("images have one to three axes");
-  if (e.node.attributes.get_string("layout", "NCHW") != "NCHW")
-    return not_covered("images are NCHW");
+  if (channels_last(e.node)) return not_covered("images are NCHW");
   const Dims in(e.in(0).span().subspan(2)), out(e.out().span().subspan(2));
   kernel.resize(static_cast<std::size_t>(axes), 1);
   const WindowAxes windows = window_axes(e.node, in, out, kernel);
@@ -53,7 +53,7 @@ Result<ConvolutionArgument> convolution_of(const Emission& e) {
   s.stride = window.stride;
   s.dilation = window.dilation;
   s.pad = window.pad;
-  const std::int64_t groups = e.node.attributes.get_int("group", 1);
+  const std::int64_t groups = params_of<ConvParams>(e.node).group;
   if (groups < 1 || groups > w[0] || w[0] % groups != 0 || w[1] * groups != e.in(0)[1])
     return bad_step("channels, filters and groups contradict each other");
   s.groups = axis_size(groups);
@@ -124,15 +124,15 @@ Status emit_conv(Emission& e) {
 Status emit_pool(Emission& e) {
   const std::int64_t total = e.out().elements();
   if (total == 0) return {};
-  PX_ASSIGN(const WindowArgument window, window_of(e, e.node.attributes.get_ints("kernel_shape")));
-  const Attributes& attributes = e.node.attributes;
+  PX_ASSIGN(const WindowArgument window,
+            window_of(e, params_of<WindowParams>(e.node).kernel_shape));
   const auto count = static_cast<std::int32_t>(total);
   if (e.node.op == OpKind::kMaxPool) {
-    const std::int32_t by_column = attributes.get_int("storage_order", 0) == 1 ? 1 : 0;
+    const std::int32_t by_column = params_of<MaxPoolParams>(e.node).storage_order ? 1 : 0;
     e.launch(KernelId::max_pool, {groups_of(total), 1, 1},
              {count, window, e.wants(1) ? 1 : 0, by_column, e.input(0), e.output(), e.output(1)});
   } else {
-    const std::int32_t pads = attributes.get_int("count_include_pad", 0) != 0 ? 1 : 0;
+    const std::int32_t pads = params_of<AveragePoolParams>(e.node).count_include_pad ? 1 : 0;
     e.launch(KernelId::average_pool, {groups_of(total), 1, 1},
              {count, window, pads, e.input(0), e.output()});
   }

@@ -4,6 +4,7 @@
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
 #include "kernels/space_blocks.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -20,22 +21,17 @@ struct ColumnShape {
   std::int64_t pixels = 1;                           ///< pixels of one channel
 };
 
-std::int64_t listed(const Attributes& attributes, std::string_view name, int i,
-                    std::int64_t fallback) {
-  const auto list = attributes.get_ints(name);
-  return static_cast<std::size_t>(i) < list.size() ? list[static_cast<std::size_t>(i)] : fallback;
-}
-
 ColumnShape column_shape(const KernelRequest& request) {
   ColumnShape shape;
   const Dims& in = request.inputs[0].dims;
   const Dims& out = request.outputs[0].dims;
-  const Attributes& attributes = request.node.attributes;
+  const auto params = params_of<Col2ImParams>(request.node);
   shape.rank = out.rank() - 2;
   for (int i = 0; i < shape.rank; ++i) {
-    shape.axes[static_cast<std::size_t>(i)] = {
-        out[i + 2], listed(attributes, "strides", i, 1), listed(attributes, "dilations", i, 1),
-        listed(attributes, "pads", i, 0), listed(attributes, "pads", shape.rank + i, 0)};
+    const auto at = static_cast<std::size_t>(i);
+    const Padding padding = params.stated_padding(at, static_cast<std::size_t>(shape.rank));
+    shape.axes[at] = {out[i + 2], params.stride(at), params.dilation(at), padding.begin,
+                      padding.end};
     shape.pixels *= out[i + 2];
   }
   shape.channels = out[1];

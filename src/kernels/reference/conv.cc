@@ -5,6 +5,7 @@
 
 #include "kernels/reference/activation.h"
 #include "kernels/reference/image.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -99,7 +100,7 @@ KernelResult reference_conv(const KernelRequest& request) {
   shape.y = image_strides(request.outputs[0].dims, node);
   shape.kernel = Dims(w.span().subspan(2));
   shape.axes = window_axes(node, shape.x.spatial, shape.y.spatial, shape.kernel.span());
-  const std::int64_t group = std::max<std::int64_t>(node.attributes.get_int("group", 1), 1);
+  const std::int64_t group = groups_of(node);
   shape.group_channels = w[1];
   shape.group_filters = std::max<std::int64_t>(w[0] / group, 1);
   if (shape.x.channels != w[1] * group || shape.y.channels != w[0] || w[0] % group != 0) {

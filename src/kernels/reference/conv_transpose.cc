@@ -7,6 +7,7 @@
 
 #include "kernels/reference/activation.h"
 #include "kernels/reference/image.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -95,7 +96,7 @@ KernelResult reference_conv_transpose(const KernelRequest& request) {
   shape.y = image_strides(request.outputs[0].dims, node);
   shape.kernel = Dims(w.span().subspan(2));
   shape.axes = transposed_window_axes(node, shape.x.spatial, shape.y.spatial, shape.kernel.span());
-  const std::int64_t group = std::max<std::int64_t>(node.attributes.get_int("group", 1), 1);
+  const std::int64_t group = groups_of(node);
   shape.group_channels = w[0] / group;
   shape.group_filters = w[1];
   shape.has_bias = request.has(2);

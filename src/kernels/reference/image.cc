@@ -1,5 +1,7 @@
 #include "kernels/reference/image.h"
 
+#include "ops/params/window.h"
+
 namespace parallax {
 namespace {
 
@@ -11,7 +13,7 @@ std::int64_t ceil_quotient(std::int64_t a, std::int64_t b) { return -floor_quoti
 }  // namespace
 
 ImageStrides image_strides(const Dims& dims, const Node& node) {
-  const bool nhwc = node.attributes.get_string("layout", "NCHW") == "NHWC";
+  const bool nhwc = channels_last(node);
   const int axes = dims.rank() - 2;
   const auto channel = static_cast<std::size_t>(nhwc ? dims.rank() - 1 : 1);
   const Strides dense = row_major_strides(dims);
@@ -44,10 +46,7 @@ TileRange WindowAxis::positions(std::int64_t k) const {
 
 WindowAxes window_axes(const Node& node, const Dims& in, const Dims& out,
                        std::span<const std::int64_t> kernel) {
-  const auto strides = node.attributes.get_ints("strides");
-  const auto dilations = node.attributes.get_ints("dilations");
-  const auto pads = node.attributes.get_ints("pads");
-  const std::string auto_pad = node.attributes.get_string("auto_pad", "NOTSET");
+  const auto params = params_of<WindowParams>(node);
   const auto count = static_cast<std::size_t>(in.rank());
   WindowAxes axes;
   for (std::size_t i = 0; i < count; ++i) {
@@ -55,18 +54,12 @@ WindowAxes window_axes(const Node& node, const Dims& in, const Dims& out,
     axis.in = in[static_cast<int>(i)];
     axis.out = out[static_cast<int>(i)];
     axis.kernel = kernel[i];
-    if (i < strides.size()) axis.stride = strides[i];
-    if (i < dilations.size()) axis.dilation = dilations[i];
-    if (auto_pad == "NOTSET" && pads.size() == 2 * count) {
-      axis.pad_begin = pads[i];
-      axis.pad_end = pads[i + count];
-    } else if (auto_pad == "SAME_UPPER" || auto_pad == "SAME_LOWER") {
-      const std::int64_t reach =
-          (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
-      const std::int64_t total = std::max<std::int64_t>(reach - axis.in, 0);
-      axis.pad_begin = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
-      axis.pad_end = total - axis.pad_begin;
-    }
+    axis.stride = params.stride(i);
+    axis.dilation = params.dilation(i);
+    const std::int64_t reach = (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
+    const Padding padding = params.padding(i, count, reach - axis.in);
+    axis.pad_begin = padding.begin;
+    axis.pad_end = padding.end;
   }
   return axes;
 }
@@ -74,16 +67,15 @@ WindowAxes window_axes(const Node& node, const Dims& in, const Dims& out,
 WindowAxes transposed_window_axes(const Node& node, const Dims& x, const Dims& y,
                                   std::span<const std::int64_t> kernel) {
   WindowAxes axes = window_axes(node, y, x, kernel);
-  const auto extra = node.attributes.get_ints("output_padding");
-  const std::string auto_pad = node.attributes.get_string("auto_pad", "NOTSET");
-  const bool sized = !node.attributes.get_ints("output_shape").empty();
-  if (!sized && !auto_pad.starts_with("SAME")) return axes;
+  const auto params = params_of<ConvTransposeParams>(node);
+  const auto& extra = params.output_padding;
+  if (params.output_shape.empty() && !params.same()) return axes;
   for (std::size_t i = 0; i < static_cast<std::size_t>(x.rank()); ++i) {
     WindowAxis& axis = axes[i];
     const std::int64_t reach = (axis.out - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1;
     const std::int64_t total =
         std::max<std::int64_t>(reach + (i < extra.size() ? extra[i] : 0) - axis.in, 0);
-    axis.pad_begin = auto_pad == "SAME_UPPER" ? total / 2 : total - total / 2;
+    axis.pad_begin = params.auto_pad == AutoPad::kSameUpper ? total / 2 : total - total / 2;
     axis.pad_end = total - axis.pad_begin;
   }
   return axes;

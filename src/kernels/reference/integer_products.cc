@@ -4,6 +4,7 @@
 #include "kernels/reference/activation.h"
 #include "kernels/reference/image.h"
 #include "kernels/reference/quantised.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -197,7 +198,7 @@ KernelResult reference_conv_integer(const KernelRequest& request) {
   shape.y = image_strides(request.outputs[0].dims, request.node);
   shape.kernel = Dims(w.span().subspan(2));
   shape.axes = window_axes(request.node, shape.x.spatial, shape.y.spatial, shape.kernel.span());
-  const std::int64_t group = std::max<std::int64_t>(request.node.attributes.get_int("group", 1), 1);
+  const std::int64_t group = groups_of(request.node);
   shape.group_channels = w[1];
   shape.group_filters = std::max<std::int64_t>(w[0] / group, 1);
   shape.taps = count_of(w, 2, w.rank());

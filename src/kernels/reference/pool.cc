@@ -1,6 +1,7 @@
 // MaxPool, AveragePool, LpPool and their global forms with any number of spatial axes and both
 // layouts. Padding is never a maximum; NaN is. Sums are taken in double precision.
 #include "kernels/reference/image.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -55,7 +56,7 @@ PoolShape pool_shape(const KernelRequest& request) {
   PoolShape shape;
   shape.x = image_strides(request.inputs[0].dims, request.node);
   shape.y = image_strides(request.outputs[0].dims, request.node);
-  auto kernel = request.node.attributes.get_ints("kernel_shape");
+  auto kernel = params_of<WindowParams>(request.node).kernel_shape;
   kernel.resize(static_cast<std::size_t>(shape.x.spatial.rank()), 1);
   shape.axes = window_axes(request.node, shape.x.spatial, shape.y.spatial, kernel);
   return shape;
@@ -108,7 +109,7 @@ std::int64_t flat_index(const ImageStrides& x, std::int64_t offset, bool column_
 template <class T>
 KernelResult make_max_pool(const KernelRequest& request) {
   const PoolShape shape = pool_shape(request);
-  const bool column_major = request.node.attributes.get_int("storage_order", 0) == 1;
+  const bool column_major = params_of<MaxPoolParams>(request.node).storage_order;
   const bool with_indices = request.outputs.size() > 1 && request.outputs[1].present;
   return pool_kernel(
       request, shape,
@@ -150,7 +151,7 @@ struct WindowSum {
 };
 
 WindowSum window_sum(const Node& node, bool norm) {
-  return {norm, node.attributes.get_int("count_include_pad", 0) != 0,
+  return {norm, params_of<AveragePoolParams>(node).count_include_pad,
           static_cast<double>(node.attributes.get_int("p", 2))};
 }
 

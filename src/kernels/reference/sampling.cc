@@ -4,6 +4,7 @@
 
 #include "kernels/reference/grid_sampler.h"
 #include "kernels/reference/image.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -125,9 +126,9 @@ T deformed_sum(const DeformShape& shape, const KernelArgs& args, std::int64_t n,
 Result<DeformShape> deform_shape(const KernelRequest& request) {
   const Node& node = request.node;
   const Dims& w = request.inputs[1].dims;
-  const std::int64_t group = std::max<std::int64_t>(node.attributes.get_int("group", 1), 1);
-  const std::int64_t offsets =
-      std::max<std::int64_t>(node.attributes.get_int("offset_group", 1), 1);
+  const auto params = params_of<DeformConvParams>(node);
+  const std::int64_t group = std::max<std::int64_t>(params.group, 1);
+  const std::int64_t offsets = std::max<std::int64_t>(params.offset_group, 1);
   DeformShape shape;
   shape.x = image_strides(request.inputs[0].dims, node);
   shape.y = image_strides(request.outputs[0].dims, node);

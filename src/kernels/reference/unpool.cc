@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "kernels/reference/common.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -10,18 +11,18 @@ namespace {
 /// Returns the shape of the tensor that was pooled; nullopt if its size does not fit 63 bits.
 std::optional<Dims> pooled_dims(const KernelRequest& request) {
   const Dims& x = request.inputs[0].dims;
-  const auto kernel = request.node.attributes.get_ints("kernel_shape");
-  const auto strides = request.node.attributes.get_ints("strides");
-  const auto pads = request.node.attributes.get_ints("pads");
+  const auto params = params_of<MaxUnpoolParams>(request.node);
+  const auto& kernel = params.kernel_shape;
   const auto axes = static_cast<std::size_t>(x.rank() - 2);
   if (kernel.size() != axes) return std::nullopt;
   Dims dims{x[0], x[1]};
   std::optional<std::int64_t> elements = checked_mul(x[0], x[1]);
   for (std::size_t i = 0; i < axes; ++i) {
-    auto dim = checked_mul(x[static_cast<int>(i) + 2] - 1, i < strides.size() ? strides[i] : 1);
+    auto dim = checked_mul(x[static_cast<int>(i) + 2] - 1, params.stride(i));
     if (dim) dim = checked_add(*dim, kernel[i]);
     if (!dim) return std::nullopt;
-    if (pads.size() == 2 * axes) *dim -= pads[i] + pads[i + axes];
+    const Padding padding = params.stated_padding(i, axes);
+    *dim -= padding.begin + padding.end;
     dims.push_back(std::max<std::int64_t>(*dim, 0));
     elements = elements ? checked_mul(*elements, dims[dims.rank() - 1]) : std::nullopt;
   }

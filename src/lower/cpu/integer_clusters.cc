@@ -11,6 +11,7 @@
 #include "lower/cpu/byte_functions.h"
 #include "lower/cpu/lower.h"
 #include "ops/infer.h"
+#include "ops/params/window.h"
 #include "ops/quantised.h"
 #include "simplify/rewrite.h"
 
@@ -271,8 +272,7 @@ class Clusters {
     if (!convolves && product.op != OpKind::kMatMul) return false;
     const Shape& w = graph_.values[product.inputs[1]].shape;
     if (!convolves) return w.size() == 2 && product.attributes.empty();
-    return w.size() == 4 && product.attributes.get_int("group", 1) == 1 &&
-           product.attributes.get_string("layout", "NCHW") == "NCHW";
+    return w.size() == 4 && groups_of(product) == 1 && !channels_last(product);
   }
 
   bool write_product(const Node& quantize) {

@@ -5,6 +5,7 @@
 #include "lower/patterns/nhwc_rules.h"
 #include "lower/patterns/patterns.h"
 #include "ops/matmul.h"
+#include "ops/params/window.h"
 #include "ops/quantised.h"
 #include "simplify/simplify.h"
 
@@ -74,7 +75,7 @@ void decompose_layout(Parts& parts) {
   const std::size_t rank = parts.shape(0).size();
   std::vector<ValueId> inputs = parts.node().inputs;
   Attributes attributes = parts.node().attributes;
-  attributes.erase("layout");
+  erase_param(attributes, &LayoutParams::layout);
   inputs[0] = parts.transposed(inputs[0], to_nchw(rank));
   const ValueId image = parts.op(parts.node().op, std::move(inputs), std::move(attributes));
   Attributes back;
@@ -161,9 +162,7 @@ constexpr Decomposition kOwn[] = {
     {"MatMul of transposed",
      [](const Node& node) { return node.attributes.find(kMatMulPerm) != nullptr; },
      decompose_matmul_perm},
-    {"layout",
-     [](const Node& node) { return node.attributes.get_string("layout", "NCHW") == "NHWC"; },
-     decompose_layout},
+    {"layout", [](const Node& node) { return channels_last(node); }, decompose_layout},
 };
 
 template <class T>

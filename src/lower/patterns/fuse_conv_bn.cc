@@ -12,6 +12,7 @@
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
 #include "ops/deferred.h"
+#include "ops/params/window.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -74,8 +75,7 @@ struct FilterOrder {
     for (int axis = transposed ? 2 : 1; axis < dims.rank(); ++axis)
       inner *= static_cast<std::size_t>(dims[axis]);
     filters = static_cast<std::size_t>(dims[transposed ? 1 : 0]);
-    const auto groups = static_cast<std::size_t>(
-        transposed ? std::max<std::int64_t>(convolution.attributes.get_int("group", 1), 1) : 1);
+    const auto groups = static_cast<std::size_t>(transposed ? groups_of(convolution) : 1);
     channels = filters * groups;
     group = std::max<std::size_t>(
         static_cast<std::size_t>(dims.elements()) / std::max<std::size_t>(groups, 1), 1);
@@ -106,7 +106,7 @@ const Node* convolution_before(const Graph& graph, const Readers& readers,
     return nullptr;
   }
   if (!convolution->epilogue.empty()) return nullptr;
-  if (convolution->attributes.get_string("layout", "NCHW") != "NCHW") return nullptr;
+  if (channels_last(*convolution)) return nullptr;
   if (float_constant(graph, convolution->inputs[1]) == nullptr) return nullptr;
   const bool biased = convolution->inputs.size() > 2 && convolution->inputs[2].valid();
   if (biased && float_constant(graph, convolution->inputs[2]) == nullptr) return nullptr;

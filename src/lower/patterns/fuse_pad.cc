@@ -18,6 +18,7 @@
 #include "base/checked.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
+#include "ops/params/window.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -92,7 +93,7 @@ bool never_negative(const Graph& graph, ValueId value) {
 
 bool pads_with(const Graph& graph, const Node& window, const ConstantPad& pad) {
   // With ceil_mode, the number of windows depends on what is image and what is padding.
-  const bool ceil = window.attributes.get_int("ceil_mode", 0) != 0;
+  const bool ceil = params_of<PoolParams>(window).ceil_mode;
   switch (window.op) {
     case OpKind::kConv:
       return pad.value == 0.0F;
@@ -101,10 +102,10 @@ bool pads_with(const Graph& graph, const Node& window, const ConstantPad& pad) {
       return pad.value == 0.0F ? never_negative(graph, pad.image)
                                : pad.value == -std::numeric_limits<float>::infinity();
     case OpKind::kAveragePool: {
-      const auto own = window.attributes.get_ints("pads");
+      const auto own = params_of<AveragePoolParams>(window);
       return !ceil && pad.value == 0.0F &&
-             (window.attributes.get_int("count_include_pad", 0) != 0 ||
-              std::all_of(own.begin(), own.end(), [](std::int64_t p) { return p == 0; }));
+             (own.count_include_pad ||
+              std::ranges::all_of(own.pads, [](std::int64_t p) { return p == 0; }));
     }
     default:
       return false;
@@ -114,7 +115,8 @@ bool pads_with(const Graph& graph, const Node& window, const ConstantPad& pad) {
 /// Returns the number of elements that a window covers along each spatial axis.
 std::optional<std::vector<std::int64_t>> window_extents(const Graph& graph, const Node& window,
                                                         std::size_t axes) {
-  auto extents = window.attributes.get_ints("kernel_shape");
+  const auto params = params_of<WindowParams>(window);
+  auto extents = params.kernel_shape;
   if (extents.empty() && window.op == OpKind::kConv) {
     const Shape& weights = graph.values[window.inputs[1]].shape;
     for (std::size_t i = 2; i < weights.size(); ++i) {
@@ -123,11 +125,9 @@ std::optional<std::vector<std::int64_t>> window_extents(const Graph& graph, cons
       extents.push_back(*size);
     }
   }
-  auto dilations = window.attributes.get_ints("dilations");
-  if (dilations.empty()) dilations.assign(axes, 1);
-  if (extents.size() != axes || dilations.size() != axes) return std::nullopt;
+  if (extents.size() != axes) return std::nullopt;
   for (std::size_t i = 0; i < axes; ++i) {
-    const auto reach = checked_mul(extents[i] - 1, dilations[i]);
+    const auto reach = checked_mul(extents[i] - 1, params.dilation(i));
     if (!reach || *reach >= kMaxPadding) return std::nullopt;
     extents[i] = *reach + 1;
   }
@@ -141,13 +141,12 @@ std::optional<std::vector<std::int64_t>> joint_pads(const Graph& graph, const No
       std::count(window.inputs.begin(), window.inputs.end(), padded) > 1)
     return std::nullopt;
   if (!pads_with(graph, window, pad)) return std::nullopt;
-  const std::string auto_pad = window.attributes.get_string("auto_pad", "NOTSET");
-  if (auto_pad != "NOTSET" && auto_pad != "VALID") return std::nullopt;
-  if (window.attributes.get_string("layout", "NCHW") != "NCHW") return std::nullopt;
+  const auto params = params_of<WindowParams>(window);
+  if (params.same() || params.layout != ImageLayout::kNchw) return std::nullopt;
   const std::size_t axes = pad.pads.size() / 2;
   const auto extents = window_extents(graph, window, axes);
   if (!extents) return std::nullopt;
-  auto pads = window.attributes.get_ints("pads");
+  auto pads = params.pads;
   if (pads.empty()) pads.assign(2 * axes, 0);
   if (pads.size() != 2 * axes) return std::nullopt;
   for (std::size_t i = 0; i < pads.size(); ++i) {
@@ -191,10 +190,10 @@ Result<int> fuse_pad(Graph& graph, const PassContext& context) {
     for (Reader& reader : readers_that_pad(graph, readers, context, graph.nodes[id])) {
       Node& window = graph.nodes[reader.node];
       window.inputs[0] = graph.nodes[id].inputs[0];
-      window.attributes.set("auto_pad", std::string("NOTSET"));
-      window.attributes.set("pads", std::move(reader.pads));
+      set_param(window, &WindowParams::auto_pad, AutoPad::kNotSet);
+      set_param(window, &WindowParams::pads, std::move(reader.pads));
       if (window.op == OpKind::kAveragePool)
-        window.attributes.set("count_include_pad", std::int64_t{1});
+        set_param(window, &AveragePoolParams::count_include_pad, true);
       ++changes;
     }
   }

@@ -9,6 +9,7 @@
 
 #include "ops/deferred.h"
 #include "ops/op.h"
+#include "ops/params/window.h"
 #include "ops/quantised.h"
 
 namespace parallax {
@@ -144,14 +145,13 @@ std::optional<std::vector<std::int64_t>> listed_pads(const Graph& graph, const N
 }
 
 bool window_fits(const Graph& graph, const Node& node) {
-  if (node.attributes.get_string("layout", "NCHW") != "NCHW") return false;
+  if (channels_last(node)) return false;
   const DType dtype = graph.values[node.inputs[0]].dtype;
   const DTypeSet bytes = node.op == OpKind::kAveragePool ? 0 : kByteIntegers;
   if (!contains(bytes | dtype_bit(DType::kF32), dtype)) return false;
   const bool transposed = node.op == OpKind::kConvTranspose;
   // With several groups only NCHW planes are fast.
-  if (transposed && (dtype != DType::kF32 || node.attributes.get_int("group", 1) != 1))
-    return false;
+  if (transposed && (dtype != DType::kF32 || groups_of(node) != 1)) return false;
   // Only constant weights are packed ahead.
   return (!is_convolution(node.op) && !transposed) || is_constant(graph, node.inputs[1]);
 }
@@ -175,12 +175,12 @@ Permutation to_nchw(std::size_t rank) {
 bool gains_from_nhwc(const Graph& graph, const Node& node) {
   // No other layout has an integer kernel.
   if (node.op == OpKind::kConvInteger) return true;
-  if (node.op != OpKind::kConv || node.attributes.get_int("group", 1) != 1) return false;
+  if (node.op != OpKind::kConv || groups_of(node) != 1) return false;
   const Dims& w = graph.values[node.inputs[1]].constant->dims;
   if (w.rank() != 4 || w[2] != 3 || w[3] != 3) return false;
-  for (const char* name : {"strides", "dilations"})
-    for (const std::int64_t step : node.attributes.get_ints(name))
-      if (step != 1) return false;
+  const auto params = params_of<WindowParams>(node);
+  for (const std::size_t axis : {0U, 1U})
+    if (params.stride(axis) != 1 || params.dilation(axis) != 1) return false;
   return w[0] >= kFewestChannels && w[1] >= kFewestChannels;
 }
 
@@ -236,7 +236,7 @@ bool is_image_input(const Graph& graph, const Node& node, std::size_t i) {
 void adapt_to_nhwc(Graph& graph, UniqueNames& names, Node& node, std::size_t rank) {
   switch (rule_of(node.op)) {
     case Rule::kWindow:
-      node.attributes.set("layout", std::string("NHWC"));
+      set_param(node, &LayoutParams::layout, ImageLayout::kNhwc);
       return;
     case Rule::kAxis:
     case Rule::kConcat:

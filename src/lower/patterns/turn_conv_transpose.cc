@@ -12,6 +12,7 @@
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
 #include "ops/deferred.h"
+#include "ops/params/window.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -22,38 +23,30 @@ using Sizes = std::vector<std::int64_t>;
 /// Padding that a Conv may have.
 constexpr std::int64_t kMaxConvPadding = std::int64_t{1} << 30;
 
-std::int64_t element_or(const Sizes& sizes, std::size_t i, std::int64_t fallback) {
-  return i < sizes.size() ? sizes[i] : fallback;
-}
-
 /// Returns the attributes of the Conv; nullopt if there is no equivalent. `weights`: [channels,
 /// filters, kernel].
 std::optional<Attributes> conv_attributes(const Node& node, const Dims& weights) {
-  const std::string auto_pad = node.attributes.get_string("auto_pad", "NOTSET");
-  if (auto_pad != "NOTSET" && auto_pad != "VALID") return std::nullopt;
-  if (!node.attributes.get_ints("output_shape").empty() ||
-      node.attributes.get_string("layout", "NCHW") != "NCHW")
+  const auto params = params_of<ConvTransposeParams>(node);
+  if (params.same() || !params.output_shape.empty() || params.layout != ImageLayout::kNchw)
     return std::nullopt;
-  const Sizes pads = node.attributes.get_ints("pads");
-  const Sizes strides = node.attributes.get_ints("strides");
-  const Sizes dilations = node.attributes.get_ints("dilations");
-  const Sizes extra = node.attributes.get_ints("output_padding");
+  const Sizes& extra = params.output_padding;
   const auto axes = static_cast<std::size_t>(weights.rank() - 2);
   Sizes begin, end;
   for (std::size_t i = 0; i < axes; ++i) {
-    if (element_or(strides, i, 1) != 1) return std::nullopt;
-    const std::int64_t reach = (weights[static_cast<int>(i) + 2] - 1) * element_or(dilations, i, 1);
-    begin.push_back(reach - element_or(pads, i, 0));
-    end.push_back(reach - element_or(pads, i + axes, 0) + element_or(extra, i, 0));
+    if (params.stride(i) != 1) return std::nullopt;
+    const std::int64_t reach = (weights[static_cast<int>(i) + 2] - 1) * params.dilation(i);
+    const Padding padding = params.stated_padding(i, axes);
+    begin.push_back(reach - padding.begin);
+    end.push_back(reach - padding.end + (i < extra.size() ? extra[i] : 0));
     if (std::min(begin.back(), end.back()) < 0 ||
         std::max(begin.back(), end.back()) > kMaxConvPadding)
       return std::nullopt;
   }
   begin.insert(begin.end(), end.begin(), end.end());
   Attributes attributes = node.attributes;
-  attributes.erase("auto_pad");
-  attributes.erase("output_padding");
-  attributes.set("pads", std::move(begin));
+  erase_param(attributes, &WindowParams::auto_pad);
+  erase_param(attributes, &ConvTransposeParams::output_padding);
+  set_param(attributes, &WindowParams::pads, std::move(begin));
   return attributes;
 }
 
@@ -87,7 +80,7 @@ bool turn(Graph& graph, UniqueNames& names, NodeId id, Attributes attributes,
           const PassContext& context) {
   const Node node = graph.nodes[id];
   const Constant weights = *float_constant(graph, node.inputs[1]);
-  const std::int64_t groups = std::max<std::int64_t>(node.attributes.get_int("group", 1), 1);
+  const std::int64_t groups = groups_of(node);
   if (deferred_depth(weights) >= kMaxDeferredDepth ||
       !can_charge(*context.quota, std::ssize(weights.bytes), weight_bytes(weights)))
     return false;

@@ -1,5 +1,7 @@
 #include "partition/split/co_rewrite.h"
 
+#include "ops/params/window.h"
+
 #include <algorithm>
 #include <utility>
 
@@ -51,12 +53,12 @@ class RowRewriter {
 void RowRewriter::window() {
   if (rule_.axis < 2) return;
   const std::size_t axes = static_cast<std::size_t>(shapes_[before_.inputs[0]]->rank()) - 2;
-  auto pads = node_.attributes.get_ints("pads");
+  auto pads = params_of<WindowParams>(node_).pads;
   pads.resize(2 * axes, 0);
   const auto [front, behind] = outside();
   pads[axis() - 2] = front;
   pads[axis() - 2 + axes] = behind;
-  node_.attributes.set("pads", std::move(pads));
+  set_param(node_, &WindowParams::pads, std::move(pads));
 }
 
 /// Input `input` is the shape of the result.

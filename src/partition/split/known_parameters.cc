@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "ops/op.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 
@@ -24,27 +24,22 @@ std::optional<std::vector<std::int64_t>> known_integers(const Graph& graph, cons
 
 std::optional<WindowAlong> window_along(const ConcreteShapes& shapes, const Node& node,
                                         std::size_t axis) {
-  const Attributes& attributes = node.attributes;
-  const std::string auto_pad = attributes.get_string("auto_pad", "NOTSET");
-  if ((auto_pad != "NOTSET" && !auto_pad.empty()) || attributes.find("layout") != nullptr ||
-      attributes.get_int("ceil_mode", 0) != 0)
+  const auto params = params_of<PoolParams>(node);
+  if (params.auto_pad != AutoPad::kNotSet || params.layout != ImageLayout::kNchw ||
+      params.ceil_mode)
     return std::nullopt;
   const auto& image = shapes[node.inputs[0]];
   const std::size_t axes = static_cast<std::size_t>(image->rank()) - 2;
-  auto kernel = attributes.get_ints("kernel_shape");
+  auto kernel = params.kernel_shape;
   if (node.op == OpKind::kConv) {
     const auto& weight = shapes[node.inputs[1]];
     if (!weight || weight->rank() != image->rank()) return std::nullopt;
     kernel.assign(weight->begin() + 2, weight->end());
   }
-  const auto get = [&](const char* name, std::size_t i, std::int64_t absent) {
-    const auto list = attributes.get_ints(name);
-    return i < list.size() ? list[i] : absent;
-  };
   if (axis >= axes || axis >= kernel.size()) return std::nullopt;
-  const WindowAlong window{get("strides", axis, 1),
-                           (kernel[axis] - 1) * get("dilations", axis, 1) + 1, get("pads", axis, 0),
-                           get("pads", axis + axes, 0)};
+  const Padding padding = params.stated_padding(axis, axes);
+  const WindowAlong window{params.stride(axis), (kernel[axis] - 1) * params.dilation(axis) + 1,
+                           padding.begin, padding.end};
   const bool fits = window.stride > 0 && window.stride <= kMaxRows && window.extent > 0 &&
                     window.extent <= kMaxRows && window.pad_begin >= 0 && window.pad_end >= 0;
   return fits ? std::optional(window) : std::nullopt;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/op.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -211,7 +212,7 @@ std::optional<SplitRule> pad_rule(const Sized& n, int axis) {
 /// Nearest, by a whole factor, where each input row becomes that many equal rows.
 std::optional<SplitRule> resize_rule(const Sized& n, int axis) {
   const Attributes& attributes = n.node.attributes;
-  if (attributes.find("axes") != nullptr || attributes.find("layout") != nullptr ||
+  if (attributes.find("axes") != nullptr || channels_last(n.node) ||
       attributes.get_string("mode", "nearest") != "nearest" ||
       attributes.get_string("keep_aspect_ratio_policy", "stretch") != "stretch")
     return std::nullopt;

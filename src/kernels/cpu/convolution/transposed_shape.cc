@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/tiles.h"
 #include "kernels/reference/image.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -54,13 +55,13 @@ std::optional<TransposedShape> transposed_shape(const KernelRequest& request) {
       transposed_window_axes(request.node, from.spatial, to.spatial, kernel.span());
   TransposedShape shape;
   shape.batch = from.batch;
-  shape.groups = std::max<std::int64_t>(request.node.attributes.get_int("group", 1), 1);
+  shape.groups = groups_of(request.node);
   if (from.channels != w.dims[0] || w.dims[0] % shape.groups != 0 ||
       to.channels != w.dims[1] * shape.groups)
     return std::nullopt;
   shape.channels = from.channels / shape.groups;
   shape.filters = w.dims[1];
-  shape.nhwc = request.node.attributes.get_string("layout", "NCHW") == "NHWC";
+  shape.nhwc = channels_last(request.node);
   const int axes = rank - 2;
   for (int i = 0; i < axes; ++i) {
     const WindowAxis& window = windows[static_cast<std::size_t>(i)];

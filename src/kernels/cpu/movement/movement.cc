@@ -13,6 +13,7 @@
 #include "kernels/cpu/tiles.h"
 #include "kernels/space_blocks.h"
 #include "ops/op.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -161,7 +162,7 @@ std::optional<std::vector<std::int64_t>> whole_factors(const KernelRequest& requ
   if (!request.has(2) || request.inputs[2].elements() == 0) return factors;
   const TensorDesc& scales = request.inputs[2];
   if (scales.data == nullptr || scales.elements() != in.rank()) return std::nullopt;
-  const bool nhwc = request.node.attributes.get_string("layout", "NCHW") == "NHWC";
+  const bool nhwc = channels_last(request.node);
   for (int d = 0; d < in.rank(); ++d) {
     // Scales name the axes of NCHW.
     const int axis = !nhwc || d == 0 ? d : d == 1 ? in.rank() - 1 : d - 1;

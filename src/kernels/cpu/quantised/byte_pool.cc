@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/tiles.h"
 #include "kernels/reference/image.h"
+#include "ops/params/window.h"
 #include "ops/quantised.h"
 
 namespace parallax {
@@ -24,7 +25,7 @@ template <class Byte>
 Result<std::unique_ptr<Kernel>> pool_bytes(const KernelRequest& request) {
   const Dims x = request.inputs[0].dims, y = request.outputs[0].dims;
   const WindowAxes axes = window_axes(request.node, {x[1], x[2]}, {y[1], y[2]},
-                                      request.node.attributes.get_ints("kernel_shape"));
+                                      params_of<WindowParams>(request.node).kernel_shape);
   const WindowAxis down = axes[0], across = axes[1];
   const std::int64_t channels = x[3], rows = y[0] * y[1];
   LambdaKernelOptions options;
@@ -58,9 +59,8 @@ Result<std::unique_ptr<Kernel>> pool_bytes(const KernelRequest& request) {
 
 Result<std::unique_ptr<Kernel>> byte_max_pool(const KernelRequest& request) {
   if (request.inputs[0].dims.rank() != 4 ||
-      request.node.attributes.get_ints("kernel_shape").size() != 2 ||
-      request.node.attributes.get_string("layout", "NCHW") != "NHWC" ||
-      (request.outputs.size() > 1 && request.outputs[1].present) ||
+      params_of<WindowParams>(request.node).kernel_shape.size() != 2 ||
+      !channels_last(request.node) || (request.outputs.size() > 1 && request.outputs[1].present) ||
       request.outputs[0].elements() == 0)
     return not_covered();
   if (request.inputs[0].dtype == DType::kI8) return pool_bytes<std::int8_t>(request);

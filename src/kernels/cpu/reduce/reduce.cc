@@ -6,6 +6,7 @@
 #include "kernels/cpu/reduce/reduce_loops.h"
 #include "kernels/cpu/tiles.h"
 #include "ops/op.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -128,7 +129,7 @@ Result<std::unique_ptr<Kernel>> cpu_global_pool(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
   if (request.inputs[0].dtype != DType::kF32 || dims.rank() < 3 || dims.elements() == 0)
     return not_covered();
-  const bool nhwc = request.node.attributes.get_string("layout", "NCHW") == "NHWC";
+  const bool nhwc = channels_last(request.node);
   const std::int64_t channels = dims[nhwc ? dims.rank() - 1 : 1];
   const std::int64_t plane = dims.elements() / dims[0] / channels;
   return reduce_kernel(

@@ -7,6 +7,7 @@
 #include "kernels/cpu/tiles.h"
 #include "kernels/cpu/vision/pool_loops.h"
 #include "kernels/reference/image.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -33,10 +34,10 @@ std::int64_t length_of(TileRange range) { return range.end - range.begin; }
 
 std::optional<PlanarPool> planar_pool(const KernelRequest& request) {
   const Dims& x = request.inputs[0].dims;
-  auto kernel = request.node.attributes.get_ints("kernel_shape");
+  const auto kernel = params_of<WindowParams>(request.node).kernel_shape;
   const auto axes = static_cast<std::size_t>(x.rank() - 2);
   if (request.inputs[0].dtype != DType::kF32 || x.rank() < 3 || x.rank() > 5 ||
-      kernel.size() != axes || request.node.attributes.get_string("layout", "NCHW") != "NCHW")
+      kernel.size() != axes || channels_last(request.node))
     return std::nullopt;
   if (request.outputs.size() > 1 && request.outputs[1].present) return std::nullopt;
   if (request.outputs[0].elements() == 0 || request.inputs[0].elements() == 0) return std::nullopt;
@@ -50,7 +51,7 @@ std::optional<PlanarPool> planar_pool(const KernelRequest& request) {
   if (axes > 2) pool.planes = windows[axes - 3];
   pool.images = in.batch * in.channels;
   pool.largest = request.node.op == OpKind::kMaxPool;
-  pool.count_pads = request.node.attributes.get_int("count_include_pad", 0) != 0;
+  pool.count_pads = params_of<AveragePoolParams>(request.node).count_include_pad;
   const WindowAxis& c = pool.columns;
   const std::int64_t all = (c.out - 1) * c.stride + (c.kernel - 1) * c.dilation + 1;
   if (std::max(all, c.pad_begin + c.in) > kMaxPadding * (c.in + kTileGranule)) return std::nullopt;

@@ -4,6 +4,7 @@
 #include "kernels/cpu/tiles.h"
 #include "kernels/cpu/vision/pool_loops.h"
 #include "kernels/reference/image.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -31,9 +32,9 @@ struct PoolGeometry {
 std::optional<PoolGeometry> pool_geometry(const KernelRequest& request) {
   const Dims& x = request.inputs[0].dims;
   const Dims& y = request.outputs[0].dims;
-  const auto kernel = request.node.attributes.get_ints("kernel_shape");
+  const auto kernel = params_of<WindowParams>(request.node).kernel_shape;
   if (request.inputs[0].dtype != DType::kF32 || x.rank() != 4 || kernel.size() != 2 ||
-      request.node.attributes.get_string("layout", "NCHW") != "NHWC")
+      !channels_last(request.node))
     return std::nullopt;
   if (request.outputs.size() > 1 && request.outputs[1].present) return std::nullopt;
   const WindowAxes axes = window_axes(request.node, {x[1], x[2]}, {y[1], y[2]}, kernel);
@@ -81,7 +82,7 @@ Result<std::unique_ptr<Kernel>> cpu_max_pool(const KernelRequest& request) {
 Result<std::unique_ptr<Kernel>> cpu_average_pool(const KernelRequest& request) {
   const auto geometry = pool_geometry(request);
   if (!geometry) return not_covered();
-  const bool padded = request.node.attributes.get_int("count_include_pad", 0) != 0;
+  const bool padded = params_of<AveragePoolParams>(request.node).count_include_pad;
   return pool_kernel(*geometry, [padded](const PoolGeometry& g, const float* image,
                                          std::int64_t row, std::int64_t column, float* y) {
     const PoolWindow window = g.window(image, row, column);

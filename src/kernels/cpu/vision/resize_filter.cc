@@ -7,6 +7,7 @@
 #include "kernels/cpu/tiles.h"
 #include "kernels/cpu/vision/resize_inputs.h"
 #include "kernels/table_bytes.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -94,7 +95,7 @@ std::optional<FilteredImages> filtered_images(const KernelRequest& request,
   const auto known = known_resize_inputs(request, shape);
   if (!known) return std::nullopt;
   const ResizeInputs& inputs = *known;
-  const bool nhwc = request.node.attributes.get_string("layout", "NCHW") == "NHWC";
+  const bool nhwc = channels_last(request.node);
   const int row_axis = shape.in.rank() - (nhwc ? 3 : 2);
   if (row_axis < 0) return std::nullopt;
   FilteredImages images;

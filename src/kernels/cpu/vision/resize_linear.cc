@@ -7,6 +7,7 @@
 #include "kernels/cpu/tiles.h"
 #include "kernels/reference/resize_source.h"
 #include "kernels/table_bytes.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -98,7 +99,7 @@ Result<std::unique_ptr<Kernel>> cpu_resize_linear(const KernelRequest& request) 
   if (!shape.linear() || !shape.is_plain() || request.inputs[0].dtype != DType::kF32 ||
       shape.in.rank() < 2)
     return not_covered();
-  const bool nhwc = request.node.attributes.get_string("layout", "NCHW") == "NHWC";
+  const bool nhwc = channels_last(request.node);
   const int row_axis = shape.in.rank() - (nhwc ? 3 : 2);
   if (row_axis < 0) return not_covered();
   const bool by_scales = resized_by_scales(request);

@@ -57,6 +57,11 @@ Result<int> axis_attribute(const InferContext& context, std::string_view name,
   return fail(context, fmt::format("{} {} is outside rank {}", name, axis, rank));
 }
 
+Result<int> checked_axis(const InferContext& context, std::int64_t axis, int rank) {
+  if (auto normal = normalize_axis(axis, rank)) return *normal;
+  return fail(context, fmt::format("axis {} is outside rank {}", axis, rank));
+}
+
 Result<bool> flag_attribute(const InferContext& context, std::string_view name, bool fallback) {
   const std::int64_t value = context.node.attributes.get_int(name, fallback ? 1 : 0);
   if (value == 0 || value == 1) return value == 1;

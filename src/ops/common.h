@@ -45,6 +45,8 @@ int rank_of(const InferInput& input);
 /// The attribute `name`, `fallback` where absent, as an axis in [0, rank).
 Result<int> axis_attribute(const InferContext& context, std::string_view name,
                            std::int64_t fallback, int rank);
+/// An axis in [-rank, rank) made non-negative.
+Result<int> checked_axis(const InferContext& context, std::int64_t axis, int rank);
 /// An attribute that must be 0 or 1.
 Result<bool> flag_attribute(const InferContext& context, std::string_view name, bool fallback);
 /// A string attribute that must be one of `allowed`; others are kUnsupported.

@@ -1,0 +1,18 @@
+// The attribute `axis`, whose default differs between operators.
+#pragma once
+
+#include "ops/params/params.h"
+
+namespace parallax {
+
+template <std::int64_t Default>
+struct AxisParams {
+  std::int64_t axis = Default;  ///< negative: counted from the last
+
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("axis", axis);
+  }
+};
+
+}  // namespace parallax

@@ -99,17 +99,17 @@ struct UnsupportedNode {
 /// may use a Session.
 class Model {
  public:
-  /// Loads an ONNX file. Weights stay mapped, those in external files too. While the model lives,
-  /// its files may be removed or replaced, but not written to: if one is truncated, the system
-  /// ends the process (SIGBUS). `runtime` provides the cache, and is the runtime of sessions that
-  /// are created without one; without `runtime` there is no cache, and these sessions use
-  /// Runtime::shared(). Errors: kIo; kInvalidModel; kUnsupported, which lists all that is missing;
-  /// kInvalidInput for options out of range, unknown passes, and KnownInputs that the model cannot
-  /// have; kOutOfMemory.
+  /// Loads a model file, whose bytes tell its format (ONNX). Weights stay mapped, those in external
+  /// files too. While the model lives, its files may be removed or replaced, but not written to: if
+  /// one is truncated, the system ends the process (SIGBUS). `runtime` provides the cache, and is
+  /// the runtime of sessions that are created without one; without `runtime` there is no cache, and
+  /// these sessions use Runtime::shared(). Errors: kIo; kInvalidModel; kUnsupported, which lists
+  /// all that is missing; kInvalidInput for options out of range, unknown passes, and KnownInputs
+  /// that the model cannot have; kOutOfMemory.
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options = {});
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options,
                             const Runtime& runtime);
-  /// Loads an ONNX model from memory, which must stay unchanged while the model lives: its weights
+  /// Loads a model file from memory, which must stay unchanged while the model lives: its weights
   /// are used there. Errors: as above; kUnsupported also for external weights without a folder, and
   /// kInvalidInput also for bytes without memory.
   static Result<Model> load(ModelBytes model, const LoadOptions& options = {});
@@ -193,7 +193,8 @@ struct FileWeights {
 
 /// The contents of a model file.
 struct FileReport {
-  std::int64_t ir_version = 0;                               ///< 0 if the file has none
+  std::string format;               ///< "ONNX"
+  std::int64_t format_version = 0;  ///< ONNX's ir_version; 0 if the file has none
   std::vector<std::pair<std::string, std::int64_t>> opsets;  ///< domain ("" for ai.onnx), version
   /// The inputs as declared; before IR version 4, without those that an initializer makes a
   /// constant.
@@ -206,8 +207,8 @@ struct FileReport {
   ModelMetadata metadata;               ///< as Model::metadata()
 };
 
-/// Reads names, types and counts of an ONNX file, but no weights. Errors: kIo; kInvalidModel if the
-/// file is damaged or not ONNX; kUnsupported for bodies nested more than 64 deep; kOutOfMemory.
+/// Reads names, types and counts of a model file, but no weights. Errors: kIo; kInvalidModel if the
+/// file is damaged or not a model; kUnsupported for bodies nested more than 64 deep; kOutOfMemory.
 Result<FileReport> inspect_file(const std::filesystem::path& path);
 
 /// The sizes that kernels are tuned for, in bytes: the vectors of Session::instruction_set() and

@@ -136,7 +136,7 @@ inline Result<Graph> one_node_graph(const KernelRun& run) {
   }
   const NodeId node = builder.node(run.op, ids, run.attributes, "node", run.outputs);
   graph.nodes[node].epilogue = run.epilogue;
-  PX_RETURN_IF_ERROR(check_node(graph.nodes[node], false));
+  PX_RETURN_IF_ERROR(check_node(graph.nodes[node], NodeOrigin::kPass));
   LoadQuota quota;
   PX_RETURN_IF_ERROR(Inference(graph, quota).infer(node));
   return graph;

@@ -124,7 +124,7 @@ InferInput as_input(const InferOutput& output) {
 Result<InferOutput> infer_step(const InferContext& context, const ChainStep& step,
                                const std::vector<InferOutput>& earlier) {
   const Node node = node_of_step(context.node, step);
-  PX_RETURN_IF_ERROR(check_node(node, false));
+  PX_RETURN_IF_ERROR(check_node(node, NodeOrigin::kPass));
   std::vector<InferInput> inputs;
   for (const ChainOperand& operand : step.operands) {
     if (operand.kind == ChainOperand::Kind::kInput && !context.has(operand.index))

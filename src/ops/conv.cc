@@ -106,7 +106,7 @@ const OpDef& op_def_ConvInteger() {
     OpDef d = since(10, convolution(OpKind::kConvInteger, infer_conv_integer));
     d.max_inputs = kProductInputs;
     d.internal_inputs = kProductInputs - kProductXScale;
-    d.attributes.push_back({kByteTable, AttributeType::kTensor, true});
+    d.attributes.push_back({kByteTable, AttributeType::kTensor, NodeOrigin::kPass});
     return d;
   }();
   return def;

@@ -167,7 +167,7 @@ Status check_inferred(const Graph& graph, LoadQuota& quota) {
   IdVector<SymbolId, Symbol> symbols = graph.symbols;
   std::vector<InferInput> inputs;
   for (const Node& node : graph.nodes) {
-    PX_RETURN_IF_ERROR(check_node(node, false));
+    PX_RETURN_IF_ERROR(check_node(node, NodeOrigin::kPass));
     PX_RETURN_IF_ERROR(need_work_of_node(graph, node, quota));
     for (std::size_t i = 0; i < node.bodies.size(); ++i)
       if (i == 0 || node.bodies[i] != node.bodies[0])
@@ -258,7 +258,7 @@ Error InferContext::error(std::string message, ErrorCode code) const {
 Status infer_graph(Graph& graph, LoadQuota& quota) {
   Inference inference(graph, quota);
   for (const NodeId id : graph.nodes.ids()) {
-    PX_RETURN_IF_ERROR(check_node(graph.nodes[id], false));
+    PX_RETURN_IF_ERROR(check_node(graph.nodes[id], NodeOrigin::kPass));
     PX_RETURN_IF_ERROR(inference.infer(id));
   }
   return {};

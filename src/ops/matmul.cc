@@ -122,7 +122,7 @@ const OpDef& op_def_MatMul() {
     d.min_inputs = 2;
     d.max_inputs = 3;
     d.internal_inputs = 1;
-    d.attributes = {{kMatMulPerm, AttributeType::kInts, true}};
+    d.attributes = {{kMatMulPerm, AttributeType::kInts, NodeOrigin::kPass}};
     d.epilogue = true;
     d.infer = infer_matmul;
     d.macs = macs_matmul;
@@ -139,7 +139,7 @@ const OpDef& op_def_MatMulInteger() {
     d.min_inputs = 2;
     d.max_inputs = kProductInputs;
     d.internal_inputs = kProductInputs - kProductXScale;
-    d.attributes = {{kByteTable, AttributeType::kTensor, true}};
+    d.attributes = {{kByteTable, AttributeType::kTensor, NodeOrigin::kPass}};
     d.epilogue = true;
     d.infer = infer_matmul_integer;
     d.macs = macs_matmul;

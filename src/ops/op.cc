@@ -46,12 +46,12 @@ int used(std::span<const ValueId> ids) {
   return static_cast<int>(n);
 }
 
-Status check_counts(const Node& node, const OpDef& def, bool from_file) {
+Status check_counts(const Node& node, const OpDef& def, NodeOrigin origin) {
   const int inputs = used(node.inputs);
   const int outputs = used(node.outputs);
   // The outputs that a node with bodies may leave out depend on these: infer_bodies() checks them.
   if (def.control_flow && !node.outputs.empty()) return {};
-  const int most = def.max_inputs - (from_file ? def.internal_inputs : 0);
+  const int most = def.max_inputs - (origin != NodeOrigin::kPass ? def.internal_inputs : 0);
   if (inputs < def.min_inputs || (def.max_inputs >= 0 && inputs > most)) {
     return refuse(node, fmt::format("{} inputs, must be {}", inputs,
                                     most < 0 ? fmt::format("at least {}", def.min_inputs)
@@ -80,18 +80,18 @@ const OpDef& op_def(OpKind kind) {
   return *table[static_cast<std::size_t>(kind)];
 }
 
-Status check_node(const Node& node, bool from_file) {
+Status check_node(const Node& node, NodeOrigin origin) {
   const OpDef& def = op_def(node.op);
-  if (from_file && def.internal) {
+  if (origin != NodeOrigin::kPass && def.internal) {
     return refuse(node, "this operator does not exist in model files", ErrorCode::kUnsupported);
   }
-  PX_RETURN_IF_ERROR(check_counts(node, def, from_file));
+  PX_RETURN_IF_ERROR(check_counts(node, def, origin));
   if (!def.control_flow && !node.bodies.empty()) return refuse(node, "does not take a body");
   if (!node.epilogue.empty() && !def.epilogue) return refuse(node, "does not take an epilogue");
   for (const auto& [name, value] : node.attributes) {
     const auto spec = std::find_if(def.attributes.begin(), def.attributes.end(),
                                    [&n = name](const AttributeSpec& s) { return s.name == n; });
-    if (spec == def.attributes.end() || (from_file && spec->internal)) {
+    if (spec == def.attributes.end() || spec->from > origin) {
       return refuse(node, fmt::format("attribute '{}' is not known", name),
                     ErrorCode::kUnsupported);
     }

@@ -28,11 +28,18 @@ enum class AttributeType : std::uint8_t {
   kStrings
 };
 
+/// Who made a node, and may thus set what others may not.
+enum class NodeOrigin : std::uint8_t {
+  kFile,    ///< a model file: the operators and attributes of the standard
+  kLoader,  ///< a loader, which also chooses the layout of images
+  kPass,    ///< a pass, which also makes internal operators
+};
+
 struct AttributeSpec {
   std::string_view name;
   AttributeType type = AttributeType::kInt;
-  /// Set by passes only: a model file that carries it is refused.
-  bool internal = false;
+  /// The first origin that may set it: a node of an earlier one that carries it is refused.
+  NodeOrigin from = NodeOrigin::kFile;
 };
 
 /// One input as inference sees it.
@@ -134,9 +141,9 @@ bool moves_strings(OpKind kind);
 bool runs_on_objects(const Graph& graph, const Node& node);
 
 /// Checks count of inputs/outputs and that each attribute is one the operator reads, of the right
-/// type. `from_file` refuses internal attributes too. Errors name the node: stage kLoad,
+/// type; internal operators and inputs must be a pass's. Errors name the node: stage kLoad,
 /// kInvalidModel or kUnsupported.
-Status check_node(const Node& node, bool from_file);
+Status check_node(const Node& node, NodeOrigin origin);
 
 /// Numpy broadcasting of symbolic shapes. Dimensions not known to be equal or 1 give an expression
 /// (ir/expr/expr_broadcast.h), or a fresh symbol where that gets too large. Of a symbol and a

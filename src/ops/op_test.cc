@@ -59,45 +59,49 @@ Attributes with(std::string name, AttributeValue value) {
 }
 
 TEST(CheckNodeTest, CountsInputsAndOutputs) {
-  EXPECT_TRUE(check_node(node_of(OpKind::kAdd, 2, 1), true));
-  EXPECT_FALSE(check_node(node_of(OpKind::kAdd, 1, 1), true));
-  EXPECT_FALSE(check_node(node_of(OpKind::kAdd, 3, 1), true));
-  EXPECT_FALSE(check_node(node_of(OpKind::kAdd, 2, 2), true));
-  EXPECT_FALSE(check_node(node_of(OpKind::kAdd, 2, 0), true));
-  EXPECT_TRUE(check_node(node_of(OpKind::kConcat, 200, 1), true));
-  EXPECT_FALSE(check_node(node_of(OpKind::kConcat, 0, 1), true));
+  EXPECT_TRUE(check_node(node_of(OpKind::kAdd, 2, 1), NodeOrigin::kFile));
+  EXPECT_FALSE(check_node(node_of(OpKind::kAdd, 1, 1), NodeOrigin::kFile));
+  EXPECT_FALSE(check_node(node_of(OpKind::kAdd, 3, 1), NodeOrigin::kFile));
+  EXPECT_FALSE(check_node(node_of(OpKind::kAdd, 2, 2), NodeOrigin::kFile));
+  EXPECT_FALSE(check_node(node_of(OpKind::kAdd, 2, 0), NodeOrigin::kFile));
+  EXPECT_TRUE(check_node(node_of(OpKind::kConcat, 200, 1), NodeOrigin::kFile));
+  EXPECT_FALSE(check_node(node_of(OpKind::kConcat, 0, 1), NodeOrigin::kFile));
 }
 
 TEST(CheckNodeTest, OptionalInputsMayBeLeftOutAndOthersMayNot) {
   Node clip = node_of(OpKind::kClip, 3, 1);
   clip.inputs[1] = ValueId{};
-  EXPECT_TRUE(check_node(clip, true));
+  EXPECT_TRUE(check_node(clip, NodeOrigin::kFile));
   clip.inputs[0] = ValueId{};
-  EXPECT_FALSE(check_node(clip, true));
+  EXPECT_FALSE(check_node(clip, NodeOrigin::kFile));
   Node concat = node_of(OpKind::kConcat, 3, 1);
   concat.inputs[1] = ValueId{};
-  EXPECT_FALSE(check_node(concat, true));
+  EXPECT_FALSE(check_node(concat, NodeOrigin::kFile));
 }
 
 TEST(CheckNodeTest, RefusesUnknownAttributesAndTypesByName) {
-  const auto unknown = check_node(node_of(OpKind::kAdd, 2, 1, with("axis", std::int64_t{1})), true);
+  const auto unknown =
+      check_node(node_of(OpKind::kAdd, 2, 1, with("axis", std::int64_t{1})), NodeOrigin::kFile);
   ASSERT_FALSE(unknown);
   EXPECT_EQ(unknown.error().node, "n");
   EXPECT_EQ(unknown.error().code, ErrorCode::kUnsupported);
   EXPECT_NE(unknown.error().message.find("'axis'"), std::string::npos);
-  const auto typed = check_node(node_of(OpKind::kSoftmax, 1, 1, with("axis", 1.0F)), true);
+  const auto typed =
+      check_node(node_of(OpKind::kSoftmax, 1, 1, with("axis", 1.0F)), NodeOrigin::kFile);
   ASSERT_FALSE(typed);
   EXPECT_EQ(typed.error().code, ErrorCode::kInvalidModel);
 }
 
 TEST(CheckNodeTest, WhatPassesMakeIsRefusedInFiles) {
   const Node nhwc = node_of(OpKind::kConv, 2, 1, with("layout", std::string("NHWC")));
-  EXPECT_TRUE(check_node(nhwc, false));
-  EXPECT_FALSE(check_node(nhwc, true));
-  EXPECT_TRUE(check_node(node_of(OpKind::kMatMul, 3, 1), false));
-  EXPECT_FALSE(check_node(node_of(OpKind::kMatMul, 3, 1), true));
-  EXPECT_TRUE(check_node(node_of(OpKind::kSilu, 1, 1), false));
-  EXPECT_FALSE(check_node(node_of(OpKind::kSilu, 1, 1), true));
+  EXPECT_TRUE(check_node(nhwc, NodeOrigin::kPass));
+  EXPECT_TRUE(check_node(nhwc, NodeOrigin::kLoader));
+  EXPECT_FALSE(check_node(nhwc, NodeOrigin::kFile));
+  EXPECT_TRUE(check_node(node_of(OpKind::kMatMul, 3, 1), NodeOrigin::kPass));
+  EXPECT_FALSE(check_node(node_of(OpKind::kMatMul, 3, 1), NodeOrigin::kFile));
+  EXPECT_TRUE(check_node(node_of(OpKind::kSilu, 1, 1), NodeOrigin::kPass));
+  EXPECT_FALSE(check_node(node_of(OpKind::kSilu, 1, 1), NodeOrigin::kLoader));
+  EXPECT_FALSE(check_node(node_of(OpKind::kSilu, 1, 1), NodeOrigin::kFile));
 }
 
 struct MacsRow {

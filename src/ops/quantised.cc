@@ -157,7 +157,7 @@ const OpDef& op_def_QuantizeLinear() {
     OpDef d = linear(OpKind::kQuantizeLinear, infer_quantize);
     d.attributes.push_back({"precision", AttributeType::kInt});
     d.attributes.push_back({"saturate", AttributeType::kInt});
-    d.attributes.push_back({kByteTable, AttributeType::kTensor, true});
+    d.attributes.push_back({kByteTable, AttributeType::kTensor, NodeOrigin::kPass});
     return d;
   }();
   return def;

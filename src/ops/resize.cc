@@ -241,7 +241,7 @@ const OpDef& op_def_Resize() {
         {"keep_aspect_ratio_policy", AttributeType::kString},
         {"mode", AttributeType::kString},
         {"nearest_mode", AttributeType::kString},
-        {"layout", AttributeType::kString, true},
+        {"layout", AttributeType::kString, NodeOrigin::kLoader},
     };
     d.infer = infer_resize;
     d.macs = macs_resize;

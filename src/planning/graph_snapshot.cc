@@ -14,7 +14,7 @@
 #include "base/saturating.h"
 #include "base/status.h"
 #include "kernels/packing_version.h"
-#include "load/onnx/external_data.h"
+#include "load/external_files.h"
 #include "ops/deferred.h"
 #include "planning/graph_version.h"
 

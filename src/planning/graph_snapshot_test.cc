@@ -14,7 +14,7 @@
 #include "cache/test_folder.h"
 #include "ir/snapshot.h"
 #include "ir/text.h"
-#include "load/onnx/onnx_test_util.h"
+#include "load/onnx_test_util.h"
 #include "ops/deferred.h"
 #include "parallax/session.h"
 #include "session/model_impl.h"

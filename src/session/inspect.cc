@@ -10,8 +10,7 @@
 #include "base/status.h"
 #include "kernels/cpu/machine.h"
 #include "kernels/registry.h"
-#include "load/onnx/describe.h"
-#include "load/onnx/normalize/normalize.h"
+#include "load/model_file.h"
 #include "session/model_impl.h"
 
 namespace parallax {
@@ -31,12 +30,12 @@ Result<FileReport> inspect_file(const std::filesystem::path& path) {
   try {
     PX_RETURN_IF_ERROR(check_fork());
     PX_ASSIGN(const auto file, MappedFile::open(path));
-    auto report = describe_onnx(file->bytes());
-    if (!report) return tl::unexpected(naming(path, std::move(report).error()));
-    for (FileOperator& op : report->operators)
-      if (op.supported && op.name != "Constant")
-        op.kernels = kernels_of(onnx_rule(op.domain, op.name).kind);
-    return report;
+    auto described = describe_model(file->bytes());
+    if (!described) return tl::unexpected(naming(path, std::move(described).error()));
+    std::vector<FileOperator>& operators = described->report.operators;
+    for (std::size_t i = 0; i < operators.size(); ++i)
+      if (const auto kind = described->kinds[i]) operators[i].kernels = kernels_of(*kind);
+    return std::move(described->report);
   } catch (...) {
     return tl::unexpected(caught(Stage::kLoad));
   }

@@ -11,8 +11,7 @@
 #include "base/status.h"
 #include "base/stopwatch.h"
 #include "cache/weight_cache.h"
-#include "load/onnx/metadata.h"
-#include "load/onnx/onnx.h"
+#include "load/model_file.h"
 #include "planning/graph_snapshot.h"
 #include "planning/passes.h"
 #include "session/model_impl.h"
@@ -111,7 +110,7 @@ class Loader {
     impl->weights().packed.use(cache);
     impl->weights().constants.use(cache);
     // A snapshot has none: the file is there, and its few texts outside the graph are read quickly.
-    PX_ASSIGN(impl->metadata, read_onnx_metadata(source_.model.bytes, impl->graph().name));
+    PX_ASSIGN(impl->metadata, read_metadata(source_.model.bytes, impl->graph().name));
     (from_snapshot ? times_.parse_ms : times_.passes_ms) += watch_.lap();
     impl->prefault = std::move(prefault_);
     impl->disabled_passes = options_.disabled_passes;
@@ -123,7 +122,7 @@ class Loader {
   Result<LoadedGraph> read(WeightCache* cache) {
     std::vector<NamedFile> external;
     const PassContext context = load_context();
-    Result<Graph> graph = load_onnx(source_.model, options_, &external, context.quota.get());
+    Result<Graph> graph = load_model(source_.model, options_, &external, context.quota.get());
     if (!graph && source_.file) graph.error() = naming(source_.file->path, graph.error());
     if (!graph) return tl::unexpected(std::move(graph).error());
     LoadedGraph loaded{*std::move(graph), 0};
@@ -186,7 +185,7 @@ Result<std::vector<UnsupportedNode>> check_source(const LoadOptions& options, Op
     PX_RETURN_IF_ERROR(check_fork());
     PX_RETURN_IF_ERROR(check_load_options(options));
     PX_ASSIGN(const ModelSource source, open());
-    auto nodes = check_onnx(source.model, options);
+    auto nodes = check_model(source.model, options);
     if (!nodes && source.file) nodes.error() = naming(source.file->path, nodes.error());
     return nodes;
   } catch (...) {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "delegate_host/test_delegate_util.h"
-#include "load/onnx/onnx_test_util.h"
+#include "load/onnx_test_util.h"
 #include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/runtime_impl.h"

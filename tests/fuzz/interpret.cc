@@ -212,7 +212,7 @@ Result<Alone> alone_of(const CaseNode& node, const Scope& scope) {
   while (!inputs.empty() && !inputs.back().valid()) inputs.pop_back();
   alone.id = builder.node(node.op, std::move(inputs), node.attributes, "node",
                           static_cast<int>(node.outputs.size()));
-  PX_RETURN_IF_ERROR(check_node(alone.graph.nodes[alone.id], true));
+  PX_RETURN_IF_ERROR(check_node(alone.graph.nodes[alone.id], NodeOrigin::kFile));
   PX_RETURN_IF_ERROR(infer_graph(alone.graph));
   return alone;
 }

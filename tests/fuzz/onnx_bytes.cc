@@ -1,6 +1,6 @@
 // A case as an ONNX file.
 #include "case.h"
-#include "load/onnx/onnx_test_util.h"
+#include "load/onnx_test_util.h"
 #include "opsets.h"
 
 namespace parallax::fuzz {

@@ -138,7 +138,7 @@ bool propose_generic(Generator& g, OpKind op) {
   while (node.inputs.size() < inputs)
     node.inputs.push_back(g.partner(node.inputs[0], g.dtype(node.inputs[0])));
   for (const AttributeSpec& spec : def.attributes) {
-    if (spec.internal || !random.chance(30)) continue;
+    if (spec.from != NodeOrigin::kFile || !random.chance(30)) continue;
     node.attributes.set(std::string(spec.name), random_attribute(g, spec.type));
   }
   node.outputs.resize(static_cast<std::size_t>(std::max(def.min_outputs, 1)));

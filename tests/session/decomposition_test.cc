@@ -72,7 +72,7 @@ TEST_P(DecompositionTest, GivesWhatTheFusedOperatorGives) {
     }
     ASSERT_FALSE(form.applies(parts.nodes[NodeId{0}])) << print(parts);
     for (const Node& node : parts.nodes) {
-      const Status of_models = check_node(node, true);
+      const Status of_models = check_node(node, NodeOrigin::kFile);
       ASSERT_TRUE(of_models) << of_models.error().to_string() << "\n" << print(parts);
     }
     const bool spreads = graph.nodes[NodeId{0}].op == OpKind::kConv;

@@ -8,7 +8,7 @@
 
 #include "bind/evaluate.h"
 #include "cache/test_folder.h"
-#include "load/onnx/onnx_test_util.h"
+#include "load/onnx_test_util.h"
 #include "ops/deferred.h"
 #include "parallax/planner.h"
 #include "parallax/session.h"

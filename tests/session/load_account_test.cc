@@ -7,7 +7,7 @@
 
 #include "bind/evaluate.h"
 #include "ir/charge.h"
-#include "load/onnx/onnx_test_util.h"
+#include "load/onnx_test_util.h"
 #include "lower/cpu/lower.h"
 #include "ops/deferred.h"
 #include "ops/infer.h"

@@ -7,7 +7,7 @@
 
 #include "base/status.h"
 #include "cache/test_folder.h"
-#include "load/onnx/onnx_test_util.h"
+#include "load/onnx_test_util.h"
 #include "parallax/session.h"
 
 namespace parallax {

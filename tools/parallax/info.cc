@@ -186,8 +186,8 @@ void print(const Options& options, const Info& info) {
     if (std::ranges::find(file.operators, domain, &FileOperator::domain) != file.operators.end())
       opsets.push_back(fmt::format("{} {}", domain.empty() ? "ai.onnx" : domain, version));
   }
-  fmt::print("{}: ONNX, IR version {}, operator sets {}\n", options.model, file.ir_version,
-             fmt::join(opsets, ", "));
+  fmt::print("{}: {}, IR version {}, operator sets {}\n", options.model, file.format,
+             file.format_version, fmt::join(opsets, ", "));
   print_metadata(file.metadata);
   print_weights(file);
   print_tensors("inputs", inputs_of(info));
@@ -265,7 +265,8 @@ nlohmann::json to_json(const Options& options, const Info& info) {
   for (const auto& [domain, version] : file.opsets)
     opsets[domain.empty() ? "ai.onnx" : domain] = version;
   nlohmann::json json = {{"model", options.model},
-                         {"ir_version", file.ir_version},
+                         {"format", file.format},
+                         {"format_version", file.format_version},
                          {"opsets", opsets},
                          {"metadata", metadata_json(file.metadata)},
                          {"inputs", tensors_json(inputs_of(info))},

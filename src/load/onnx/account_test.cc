@@ -5,7 +5,7 @@
 #include <string>
 
 #include "ir/load_quota.h"
-#include "load/onnx/onnx_test_util.h"
+#include "load/onnx_test_util.h"
 
 namespace parallax {
 namespace {

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "base/status.h"
+#include "load/names.h"
 #include "load/onnx/assembler.h"
 #include "load/onnx/attributes.h"
 #include "load/onnx/graph_memory.h"
 #include "load/onnx/inputs.h"
-#include "load/onnx/names.h"
 #include "load/onnx/normalize/normalize.h"
 #include "load/onnx/sparse.h"
 #include "load/onnx/tensor.h"
@@ -221,7 +221,7 @@ Result<Graph> Assembler::assemble(OnnxGraph& spent) {
   return std::move(graph_);
 }
 
-Result<Graph> assemble_graph(CheckedGraph file, const ModelBytes& model, ExternalData& external,
+Result<Graph> assemble_graph(CheckedGraph file, const ModelBytes& model, ExternalFiles& external,
                              LoadQuota& quota, std::vector<UnsupportedNode>* noted) {
   FileContext context{model, external, quota, noted};
   return Assembler(file, context).assemble(file.graph);

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "ir/graph.h"
-#include "load/onnx/external_data.h"
+#include "load/external_files.h"
 #include "load/onnx/onnx.h"
 #include "load/onnx/structure.h"
 
@@ -14,7 +14,7 @@ namespace parallax {
 /// holds may not even have shapes. An initializer is a constant also where it is listed as an input
 /// (known_inputs.h takes it away where the caller gives that input). `noted`, unless null: gets the
 /// further nodes that cannot run; if there are any, the result is an error. Errors: as load_onnx.
-Result<Graph> assemble_graph(CheckedGraph file, const ModelBytes& model, ExternalData& external,
+Result<Graph> assemble_graph(CheckedGraph file, const ModelBytes& model, ExternalFiles& external,
                              LoadQuota& quota, std::vector<UnsupportedNode>* noted = nullptr);
 
 }  // namespace parallax

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "load/names.h"
 #include "load/onnx/assemble.h"
 #include "load/onnx/inputs.h"
-#include "load/onnx/names.h"
 #include "load/onnx/normalize/normalize.h"
 #include "ops/infer.h"
 
@@ -21,7 +21,7 @@ namespace parallax {
 /// Context of all graphs of a file.
 struct FileContext {
   const ModelBytes& model;
-  ExternalData& external;
+  ExternalFiles& external;
   LoadQuota& quota;
   /// Gets all nodes that cannot run; null: the first is an error.
   std::vector<UnsupportedNode>* noted = nullptr;
@@ -38,7 +38,8 @@ class Assembler {
       : checked_(checked),
         file_(checked.graph),
         context_(context),
-        writer_(graph_, checked.names),
+        writer_(graph_,
+                [&names = checked.names](std::string_view name) { return names.contains(name); }),
         inference_(graph_, context.quota),
         values_(checked.names.size()) {
     context.quota.allow_nodes(std::ssize(file_.nodes));

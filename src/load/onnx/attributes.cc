@@ -6,7 +6,7 @@
 
 #include "base/status.h"
 #include "ir/strings.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "load/onnx/sparse.h"
 #include "load/onnx/tensor.h"
 
@@ -45,7 +45,7 @@ Result<Constant> strings_constant(const Dims& dims, std::span<const std::string>
 
 Result<AttributeValue> read_value(const OnnxAttribute& attribute,
                                   const std::shared_ptr<const void>& owner,
-                                  ExternalData& external) {
+                                  ExternalFiles& external) {
   switch (attribute.type) {
     case OnnxAttributeType::kFloat:
       return AttributeValue(attribute.f);
@@ -96,7 +96,7 @@ bool has_bodies(const OnnxNode& node) {
 }  // namespace
 
 Result<Attributes> read_attributes(const OnnxNode& node, const std::shared_ptr<const void>& owner,
-                                   ExternalData& external) {
+                                   ExternalFiles& external) {
   Attributes attributes;
   for (const OnnxAttribute& attribute : node.attributes) {
     if (attribute.type == OnnxAttributeType::kGraph && has_bodies(node)) continue;
@@ -112,7 +112,7 @@ Result<Attributes> read_attributes(const OnnxNode& node, const std::shared_ptr<c
 }
 
 Result<Constant> constant_of(const OnnxNode& node, const std::shared_ptr<const void>& owner,
-                             ExternalData& external, LoadQuota& quota) {
+                             ExternalFiles& external, LoadQuota& quota) {
   if (node.attributes.size() != 1 || !node.inputs.empty() || node.outputs.size() != 1 ||
       node.outputs[0].name.empty()) {
     return invalid_model("Constant: must have one attribute, no inputs and one output");

@@ -1,5 +1,5 @@
 // Attributes of a file's node as the graph has them.
-// Thread-safety: pure functions, apart from the ExternalData and the account they are given.
+// Thread-safety: pure functions, apart from the ExternalFiles and the account they are given.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 #include "ir/graph.h"
 #include "ir/load_quota.h"
-#include "load/onnx/external_data.h"
+#include "load/external_files.h"
 #include "load/onnx/proto.h"
 
 namespace parallax {
@@ -16,11 +16,11 @@ namespace parallax {
 /// kInvalidModel for one that occurs twice or refers to an attribute of a function; kUnsupported
 /// for types other than numbers, strings, lists of numbers and dense tensors; as read_tensor.
 Result<Attributes> read_attributes(const OnnxNode& node, const std::shared_ptr<const void>& owner,
-                                   ExternalData& external);
+                                   ExternalFiles& external);
 
 /// Returns the value of a Constant node. Errors: as read_attributes; kInvalidModel if it has
 /// inputs, other than one output, or not exactly one value.
 Result<Constant> constant_of(const OnnxNode& node, const std::shared_ptr<const void>& owner,
-                             ExternalData& external, LoadQuota& quota);
+                             ExternalFiles& external, LoadQuota& quota);
 
 }  // namespace parallax

@@ -10,8 +10,8 @@
 
 #include "base/checked.h"
 #include "base/status.h"
+#include "load/names.h"
 #include "load/onnx/metadata.h"
-#include "load/onnx/names.h"
 #include "load/onnx/normalize/normalize.h"
 #include "load/onnx/onnx.h"
 #include "load/onnx/structure.h"
@@ -39,7 +39,8 @@ class Describer {
  public:
   explicit Describer(const OnnxModel& model)
       : model_(model), good_opsets_(check_opsets(model).has_value()) {
-    report_.ir_version = model.ir_version.value_or(0);
+    report_.format = "ONNX";
+    report_.format_version = model.ir_version.value_or(0);
     for (const OnnxOpset& opset : model.opsets) {
       opsets_.emplace(opset.domain, opset.version);
       report_.opsets.emplace_back(opset.domain, opset.version);
@@ -105,7 +106,7 @@ class Describer {
     for (const OnnxTensor& tensor : graph.initializers) initializers.insert(tensor.name);
     for (const OnnxValueInfo& input : graph.inputs) {
       const bool initialized = initializers.contains(input.name);
-      if (initialized && report_.ir_version < 4) continue;
+      if (initialized && report_.format_version < 4) continue;
       report_.inputs.push_back(describe(input));
       report_.inputs.back().has_default = initialized;
     }
@@ -156,9 +157,16 @@ class Describer {
 
 }  // namespace
 
-Result<FileReport> describe_onnx(std::span<const std::byte> bytes) {
+Result<DescribedModel> describe_onnx(std::span<const std::byte> bytes) {
   PX_ASSIGN(const OnnxModel model, parse_onnx_file(bytes));
-  return Describer(model).report();
+  DescribedModel described;
+  PX_ASSIGN(described.report, Describer(model).report());
+  for (const FileOperator& op : described.report.operators) {
+    const bool node = op.supported && op.name != "Constant";
+    described.kinds.push_back(node ? std::optional(onnx_rule(op.domain, op.name).kind)
+                                   : std::nullopt);
+  }
+  return described;
 }
 
 }  // namespace parallax

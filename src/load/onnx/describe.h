@@ -5,12 +5,11 @@
 #include <cstddef>
 #include <span>
 
-#include "parallax/model.h"
+#include "load/model_file.h"
 
 namespace parallax {
 
-/// All of a FileReport but FileOperator::kernels. Errors: kInvalidModel for what is no ONNX model
-/// or damaged; kUnsupported for bodies nested more than kMaxNesting deep.
-Result<FileReport> describe_onnx(std::span<const std::byte> bytes);
+/// As describe_model(), of an ONNX file.
+Result<DescribedModel> describe_onnx(std::span<const std::byte> bytes);
 
 }  // namespace parallax

@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "load/onnx/onnx_test_util.h"
+#include "base/status.h"
+#include "load/onnx_test_util.h"
 
 namespace parallax {
 namespace {
@@ -12,7 +13,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 Result<FileReport> describe(const std::string& bytes) {
-  return describe_onnx(std::as_bytes(std::span(bytes.data(), bytes.size())));
+  PX_ASSIGN(auto described, describe_onnx(std::as_bytes(std::span(bytes.data(), bytes.size()))));
+  return std::move(described.report);
 }
 
 /// "domain.name count supported" of each operator.

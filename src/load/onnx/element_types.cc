@@ -7,7 +7,7 @@
 #include <map>
 #include <string>
 
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "load/onnx/tensor.h"
 
 namespace parallax {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "load/onnx/onnx_test_util.h"
+#include "load/onnx_test_util.h"
 
 namespace parallax {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fstream>
 
-#include "load/onnx/onnx_test_util.h"
+#include "load/onnx_test_util.h"
 
 namespace parallax {
 namespace {
@@ -51,7 +51,7 @@ class ExternalDataTest : public testing::Test {
 using Entries = std::vector<OnnxEntry>;
 
 TEST_F(ExternalDataTest, ReadsRangesOfMappedFiles) {
-  ExternalData data({folder_}, quota_);
+  ExternalFiles data({folder_}, quota_);
   const struct {
     Entries entries;
     std::int64_t size;
@@ -73,13 +73,13 @@ TEST_F(ExternalDataTest, ReadsRangesOfMappedFiles) {
       {{{"location", "w.bin"}, {"prepacked_0", "k|4096|64|0"}, {"prepacked_1", "?"}}, 1, "a"},
   };
   for (const auto& c : cases) {
-    const auto read = data.read(c.entries, c.size);
+    const auto read = read_external(data, c.entries, c.size);
     ASSERT_TRUE(read) << read.error().to_string();
     const std::string text(reinterpret_cast<const char*>(read->bytes.data()), read->bytes.size());
     EXPECT_EQ(text, c.expected);
   }
-  const auto first = data.read(cases[0].entries, 12);
-  const auto again = data.read(cases[0].entries, 12);
+  const auto first = read_external(data, cases[0].entries, 12);
+  const auto again = read_external(data, cases[0].entries, 12);
   EXPECT_EQ(first->bytes.data(), again->bytes.data()) << "a file is mapped once";
 }
 
@@ -133,8 +133,8 @@ TEST_F(ExternalDataTest, RefusesWhatIsNotInTheFolder) {
       {{{"location", "*/_ORT_MEM_ADDR_/*"}, {"offset", "4096"}}, ErrorCode::kIo},
   };
   for (const auto& c : cases) {
-    ExternalData data({folder_}, quota_);
-    const auto read = data.read(c.entries, 4);
+    ExternalFiles data({folder_}, quota_);
+    const auto read = read_external(data, c.entries, 4);
     const std::string name(c.entries.empty() ? "" : c.entries.front().value);
     ASSERT_FALSE(read) << name;
     EXPECT_EQ(read.error().stage, Stage::kLoad) << name;
@@ -153,8 +153,9 @@ TEST_F(ExternalDataTest, LinksMayLeadToTheFolderOfTheModelsOwnLink) {
                {"secret", false}, {"../other/secret", false}};
   for (const fs::path& linked : {root_ / "other", folder_ / "link_folder"}) {
     for (const auto& c : cases) {
-      ExternalData data({folder_, linked}, quota_);
-      EXPECT_EQ(data.read(Entries{{"location", c.name}}, 4).has_value(), c.read) << c.name;
+      ExternalFiles data({folder_, linked}, quota_);
+      EXPECT_EQ(read_external(data, Entries{{"location", c.name}}, 4).has_value(), c.read)
+          << c.name;
       EXPECT_EQ(open_external({folder_, linked}, c.name).has_value(), c.read) << c.name;
     }
   }
@@ -168,8 +169,8 @@ TEST_F(ExternalDataTest, SaysWhatWouldDo) {
                {"/dev/zero", "is an absolute path"},
                {"a\\c", "separated by '/'"}};
   for (const auto& c : cases) {
-    ExternalData data({folder_}, quota_);
-    const auto read = data.read(Entries{{"location", c.name}}, 4);
+    ExternalFiles data({folder_}, quota_);
+    const auto read = read_external(data, Entries{{"location", c.name}}, 4);
     ASSERT_FALSE(read) << c.name;
     EXPECT_NE(read.error().message.find(c.part), std::string::npos) << read.error().message;
   }
@@ -177,30 +178,30 @@ TEST_F(ExternalDataTest, SaysWhatWouldDo) {
 
 TEST_F(ExternalDataTest, NamesAGitLfsPointer) {
   std::ofstream(folder_ / "w.bin") << "version https://git-lfs.github.com/spec/v1\noid sha256:4d7a";
-  ExternalData data({folder_}, quota_);
-  const auto read = data.read(Entries{{"location", "w.bin"}}, 4096);
+  ExternalFiles data({folder_}, quota_);
+  const auto read = read_external(data, Entries{{"location", "w.bin"}}, 4096);
   ASSERT_FALSE(read);
   EXPECT_NE(read.error().message.find("'git lfs pull'"), std::string::npos) << read.error().message;
 }
 
 TEST_F(ExternalDataTest, NamesOfOneFileCountItOnce) {
-  ExternalData data({folder_}, quota_);
+  ExternalFiles data({folder_}, quota_);
   for (const char* name : {"w.bin", "chain", "sub/inner_link", "hard", "hard_2"})
-    ASSERT_TRUE(data.read(Entries{{"location", name}}, 12)) << name;
+    ASSERT_TRUE(read_external(data, Entries{{"location", name}}, 12)) << name;
   EXPECT_EQ(quota_.weight_bytes_left(), 4 * 2 * 12) << "w.bin and hard";
   EXPECT_EQ(data.files().size(), 5U) << "each name may lead elsewhere later";
 }
 
 TEST_F(ExternalDataTest, NeedsAFolder) {
-  ExternalData data({}, quota_);
+  ExternalFiles data({}, quota_);
   const Entries entries = {{"location", "w.bin"}};
-  const auto read = data.read(entries, 4);
+  const auto read = read_external(data, entries, 4);
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, ErrorCode::kUnsupported);
 }
 
 TEST_F(ExternalDataTest, CountsEachByteOnce) {
-  ExternalData data({folder_}, quota_);
+  ExternalFiles data({folder_}, quota_);
   const struct {
     const char *path, *offset;
     std::int64_t size, allowed;
@@ -208,10 +209,10 @@ TEST_F(ExternalDataTest, CountsEachByteOnce) {
                {"w.bin", "3", 0, 4},      {"w.bin", "3", 4, 6},  {"./w.bin", "1", 8, 8},
                {"sub/w.bin", "1", 8, 16}, {"w.bin", "0", 12, 20}};
   for (const auto& c : cases) {
-    ASSERT_TRUE(data.read(Entries{{"location", c.path}, {"offset", c.offset}}, c.size));
+    ASSERT_TRUE(read_external(data, Entries{{"location", c.path}, {"offset", c.offset}}, c.size));
     EXPECT_EQ(quota_.weight_bytes_left(), 4 * c.allowed) << c.path << c.offset;
   }
-  EXPECT_FALSE(data.read(Entries{{"location", "w.bin"}, {"offset", "12"}}, 1));
+  EXPECT_FALSE(read_external(data, Entries{{"location", "w.bin"}, {"offset", "12"}}, 1));
   EXPECT_EQ(quota_.weight_bytes_left(), 4 * 20) << "what is refused counts nothing";
 }
 
@@ -221,10 +222,10 @@ TEST_F(ExternalDataTest, HolesOfASparseFileCountNothing) {
   struct stat status = {};
   ASSERT_EQ(::stat((folder_ / "w.bin").c_str(), &status), 0);
   if (status.st_blocks * 512 >= kSize) GTEST_SKIP() << "files have no holes here";
-  ExternalData data({folder_}, quota_);
-  ASSERT_TRUE(data.read(Entries{{"location", "w.bin"}}, 8));
+  ExternalFiles data({folder_}, quota_);
+  ASSERT_TRUE(read_external(data, Entries{{"location", "w.bin"}}, 8));
   EXPECT_EQ(quota_.weight_bytes_left(), 4 * 8);
-  const auto whole = data.read(Entries{{"location", "w.bin"}}, kSize);
+  const auto whole = read_external(data, Entries{{"location", "w.bin"}}, kSize);
   ASSERT_TRUE(whole);
   EXPECT_EQ(std::ssize(whole->bytes), kSize);
   EXPECT_GE(quota_.weight_bytes_left(), 4 * 12);

@@ -8,7 +8,7 @@
 
 #include "base/status.h"
 #include "ir/graph.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 
 namespace parallax {
 

@@ -12,8 +12,8 @@
 #include "base/name_map.h"
 #include "base/status.h"
 #include "ir/graph.h"
+#include "load/names.h"
 #include "load/onnx/function_call.h"
-#include "load/onnx/names.h"
 #include "load/onnx/structure.h"
 
 namespace parallax {

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "ir/text.h"
-#include "load/onnx/onnx_test_util.h"
+#include "load/onnx_test_util.h"
 
 namespace parallax {
 namespace {

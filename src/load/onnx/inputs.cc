@@ -6,7 +6,7 @@
 #include <cctype>
 
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "load/onnx/tensor.h"
 
 namespace parallax {

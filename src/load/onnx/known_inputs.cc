@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 
 namespace parallax {
 namespace {

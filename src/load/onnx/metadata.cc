@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "load/onnx/onnx.h"
 
 namespace parallax {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "load/onnx/describe.h"
-#include "load/onnx/onnx_test_util.h"
+#include "load/onnx_test_util.h"
 
 namespace parallax {
 namespace {
@@ -57,8 +57,8 @@ TEST(Metadata, IsWhatTheFileHas) {
   EXPECT_FALSE(metadata.truncated);
   const auto report = describe_onnx(std::as_bytes(std::span(bytes.data(), bytes.size())));
   ASSERT_TRUE(report);
-  EXPECT_EQ(report->metadata.graph_name, "g");
-  EXPECT_EQ(report->metadata.properties, metadata.properties);
+  EXPECT_EQ(report->report.metadata.graph_name, "g");
+  EXPECT_EQ(report->report.metadata.properties, metadata.properties);
 }
 
 TEST(Metadata, IsUtf8WhateverTheFileHas) {

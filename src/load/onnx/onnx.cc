@@ -12,13 +12,13 @@
 #include <utility>
 
 #include "base/status.h"
+#include "load/foreign_file.h"
+#include "load/names.h"
 #include "load/onnx/assemble.h"
 #include "load/onnx/element_types.h"
-#include "load/onnx/foreign_file.h"
 #include "load/onnx/functions.h"
 #include "load/onnx/graph_memory.h"
 #include "load/onnx/known_inputs.h"
-#include "load/onnx/names.h"
 #include "load/onnx/proto.h"
 #include "load/onnx/structure.h"
 #include "ops/infer.h"
@@ -68,7 +68,7 @@ Result<Graph> load(const ModelBytes& bytes, const LoadOptions& options,
   PX_ASSIGN(CheckedGraph checked,
             check_structure(model, std::move(file), options.max_nesting, noted));
   PX_RETURN_IF_ERROR(check_element_types(checked));
-  ExternalData files({bytes.folder, bytes.linked_folder}, quota);
+  ExternalFiles files({bytes.folder, bytes.linked_folder}, quota);
   PX_ASSIGN(Graph graph, assemble_graph(std::move(checked), bytes, files, quota, noted));
   settle(graph, quota);
   PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));

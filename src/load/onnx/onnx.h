@@ -23,7 +23,7 @@ Result<OnnxModel> parse_onnx_file(std::span<const std::byte> bytes);
 /// kUnsupported (all unsupported operators listed with domain, opset and count) or kIo.
 /// `options`: max_nesting, at most kMaxNesting, and inputs.
 /// `external`, unless null: gets the files besides the model's that were opened (open_external of
-/// external_data.h opens them again).
+/// external_files.h opens them again).
 /// `quota`, unless null, is what inference draws from; it gets the allowance of the model's
 /// weights and nodes, and passes may go on with it.
 Result<Graph> load_onnx(const ModelBytes& model,

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "load/onnx/wire.h"
 #include "parallax/model.h"
 

@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "load/onnx/proto.h"
 #include "load/onnx/wire.h"
 #include "parallax/tensor.h"

@@ -9,7 +9,7 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "load/onnx/tensor.h"
 
 namespace parallax {
@@ -45,7 +45,7 @@ std::optional<std::vector<std::int64_t>> places(const Constant& indices, std::in
 
 Result<Constant> read_sparse_tensor(const OnnxSparseTensor& tensor,
                                     const std::shared_ptr<const void>& owner,
-                                    ExternalData& external, LoadQuota& quota) {
+                                    ExternalFiles& external, LoadQuota& quota) {
   const std::string label = "sparse tensor " + quote(tensor.values.name);
   PX_ASSIGN(const Constant values, read_tensor(tensor.values, owner, external));
   PX_ASSIGN(const Constant indices, read_tensor(tensor.indices, owner, external));

@@ -1,12 +1,12 @@
 // Sparse tensors of a file as constants that hold every element.
-// Thread-safety: pure function, apart from the ExternalData and the account it is given.
+// Thread-safety: pure function, apart from the ExternalFiles and the account it is given.
 #pragma once
 
 #include <memory>
 
 #include "ir/graph.h"
 #include "ir/load_quota.h"
-#include "load/onnx/external_data.h"
+#include "load/external_files.h"
 #include "load/onnx/proto.h"
 
 namespace parallax {
@@ -16,6 +16,6 @@ namespace parallax {
 /// for elements of less than a byte; as read_tensor.
 Result<Constant> read_sparse_tensor(const OnnxSparseTensor& tensor,
                                     const std::shared_ptr<const void>& owner,
-                                    ExternalData& external, LoadQuota& quota);
+                                    ExternalFiles& external, LoadQuota& quota);
 
 }  // namespace parallax

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "load/onnx/normalize/batched_scan.h"
 #include "load/onnx/normalize/normalize.h"
 

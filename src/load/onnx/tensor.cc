@@ -16,7 +16,8 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "ir/strings.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
+#include "load/onnx/external_data.h"
 
 namespace parallax {
 namespace {
@@ -237,7 +238,7 @@ Result<DType> onnx_dtype(std::int64_t type, const std::string& what) {
 }
 
 Result<Constant> read_tensor(const OnnxTensor& tensor, const std::shared_ptr<const void>& owner,
-                             ExternalData& external) {
+                             ExternalFiles& external) {
   PX_ASSIGN(const DType dtype, onnx_dtype(tensor.data_type, name_of(tensor)));
   PX_ASSIGN(const Dims dims, read_dims(tensor));
   if (dtype == DType::kString) return read_strings(tensor, dims);
@@ -255,7 +256,7 @@ Result<Constant> read_tensor(const OnnxTensor& tensor, const std::shared_ptr<con
     return invalid_model(name_of(tensor) + " stores its elements twice");
   }
   if (is_external) {
-    auto bytes = external.read(tensor.external_data, size);
+    auto bytes = read_external(external, tensor.external_data, size);
     if (!bytes) {
       Error error = std::move(bytes).error();
       error.message = fmt::format("{}: {}", name_of(tensor), error.message);

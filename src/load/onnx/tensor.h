@@ -1,6 +1,6 @@
 // Tensors of a file as constants. Bytes stay in the file wherever it stores them as the graph wants
 // them (raw data, one packed run of floats, external data); other encodings are decoded.
-// Thread-safety: pure functions, apart from the ExternalData they are given.
+// Thread-safety: pure functions, apart from the ExternalFiles they are given.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string>
 
 #include "ir/graph.h"
-#include "load/onnx/external_data.h"
+#include "load/external_files.h"
 #include "load/onnx/proto.h"
 
 namespace parallax {
@@ -25,8 +25,8 @@ Result<DType> onnx_dtype(std::int64_t type, const std::string& what);
 
 /// The constant that `tensor` holds. `owner` keeps the file's bytes. Errors: kInvalidModel where
 /// declared and stored sizes or types disagree or an element does not fit its type; kUnsupported
-/// for element types, segments; as ExternalData::read.
+/// for element types, segments; as read_external().
 Result<Constant> read_tensor(const OnnxTensor& tensor, const std::shared_ptr<const void>& owner,
-                             ExternalData& external);
+                             ExternalFiles& external);
 
 }  // namespace parallax

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "load/onnx/onnx_test_util.h"
+#include "load/onnx_test_util.h"
 
 namespace parallax {
 namespace {
@@ -16,7 +16,7 @@ Result<Constant> read(const std::string& bytes) {
   const auto tensor = parse_onnx_tensor(bytes);
   if (!tensor) return tl::unexpected(tensor.error());
   LoadQuota quota;
-  ExternalData external({}, quota);
+  ExternalFiles external({}, quota);
   return read_tensor(*tensor, nullptr, external);
 }
 

@@ -14,6 +14,8 @@
 // Members and the types of attributes: bool (an integer that must be 0 or 1), std::int64_t, float,
 // std::string, DType (ONNX's number), an enumeration (a string, one of kChoices<Enum>), lists of
 // integers, floats and strings, Constant (a tensor), std::optional of these (empty if absent).
+// visit() names an attribute that a file must not have by v.internal(name, member), with the origin
+// from which on nodes may have it (a pass, unless another is given).
 //
 // Thread-safety: pure functions of values.
 #pragma once
@@ -70,7 +72,7 @@ class AttributeReader {
     if (attributes_.find(name) != nullptr) (*this)(name, member.emplace());
   }
   template <class T>
-  void internal(std::string_view name, T& member) {
+  void internal(std::string_view name, T& member, NodeOrigin /*from*/ = NodeOrigin::kPass) {
     (*this)(name, member);
   }
 
@@ -123,11 +125,10 @@ class AttributeLister {
   void operator()(std::string_view name, std::optional<T>& /*member*/) {
     specs.push_back({name, attribute_type<T>()});
   }
-  /// Lists an attribute that only passes set: a model file that carries it is refused.
   template <class T>
-  void internal(std::string_view name, T& member) {
+  void internal(std::string_view name, T& member, NodeOrigin from = NodeOrigin::kPass) {
     (*this)(name, member);
-    specs.back().internal = true;
+    specs.back().from = from;
   }
 };
 
@@ -142,7 +143,7 @@ class AttributeNamer {
     if (&member == member_) name = candidate;
   }
   template <class T>
-  void internal(std::string_view candidate, T& member) {
+  void internal(std::string_view candidate, T& member, NodeOrigin /*from*/ = NodeOrigin::kPass) {
     (*this)(candidate, member);
   }
 

@@ -96,7 +96,7 @@ TEST(Params, ListsNamesAndTypes) {
       AttributeType::kInts,   AttributeType::kFloat, AttributeType::kTensor};
   for (std::size_t i = 0; i < specs.size(); ++i) {
     EXPECT_EQ(specs[i].type, kTypes[i]) << specs[i].name;
-    EXPECT_EQ(specs[i].internal, specs[i].name == "limit") << specs[i].name;
+    EXPECT_EQ(specs[i].from == NodeOrigin::kPass, specs[i].name == "limit") << specs[i].name;
   }
 }
 

@@ -11,13 +11,13 @@ enum class ImageLayout : std::uint8_t { kNchw, kNhwc };
 template <>
 inline constexpr std::array<std::string_view, 2> kChoices<ImageLayout> = {"NCHW", "NHWC"};
 
-/// The layout of an operator's images, set by passes: files have NCHW.
+/// The layout of an operator's images, set by passes and loaders: ONNX files have NCHW.
 struct LayoutParams {
   ImageLayout layout = ImageLayout::kNchw;
 
   template <class Visitor>
   void visit(Visitor& v) {
-    v.internal("layout", layout);
+    v.internal("layout", layout, NodeOrigin::kLoader);
   }
 };
 /// Whether the images of `node` have their channels last. False for operators without a layout.

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "load/onnx/names.h"
+#include "load/names.h"
 
 namespace parallax {
 namespace {

@@ -2,7 +2,7 @@
 #include <fmt/core.h>
 
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "load/onnx/normalize/learning.h"
 
 namespace parallax {

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "load/onnx/normalize/learning.h"
 
 namespace parallax {

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "load/onnx/normalize/microsoft.h"
 
 namespace parallax {

@@ -1,7 +1,7 @@
 // Tests the nodes that the quantised operators of com.microsoft become.
 #include <gtest/gtest.h>
 
-#include "load/onnx/onnx_test_util.h"
+#include "load/onnx_test_util.h"
 #include "ops/op.h"
 
 namespace parallax {

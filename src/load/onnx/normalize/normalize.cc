@@ -10,7 +10,7 @@
 #include <span>
 
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "ops/op.h"
 
 namespace parallax {
@@ -165,48 +165,6 @@ OnnxRule onnx_rule(std::string_view domain, std::string_view op_type) {
 }
 
 /// `name` or, where that is taken, name_1, name_2, ... Each number is tried once.
-std::string GraphWriter::make_unique(Names& names, std::string name, const Definitions& defined) {
-  const auto take = [&](const std::string& candidate) {
-    return names.taken.insert(candidate) && !defined.contains(candidate);
-  };
-  if (take(name)) return name;
-  std::int64_t& next = names.next.try_emplace(name, 1).first->second;
-  while (true) {
-    std::string candidate = fmt::format("{}_{}", name, next++);
-    if (take(candidate)) return candidate;
-  }
-}
-
-ValueId GraphWriter::constant(std::string name, Constant constant) {
-  Value value;
-  value.name = std::move(name);
-  value.kind = ValueKind::kConstant;
-  value.dtype = constant.dtype;
-  value.shape.assign(constant.dims.begin(), constant.dims.end());
-  value.constant = std::move(constant);
-  return graph_.values.push_back(std::move(value));
-}
-
-ValueId GraphWriter::result(std::string name) {
-  Value value;
-  value.name = std::move(name);
-  return graph_.values.push_back(std::move(value));
-}
-
-std::string GraphWriter::fresh_value_name(std::string_view hint) {
-  return make_unique(value_names_, std::string(hint), defined_);
-}
-
-Result<NodeId> GraphWriter::node(Node node) {
-  PX_RETURN_IF_ERROR(check_node(node, true));
-  node.name = make_unique(node_names_, std::move(node.name), {});
-  const NodeId id{static_cast<std::int32_t>(graph_.nodes.size())};
-  for (const ValueId output : node.outputs) {
-    if (output.valid()) graph_.values[output].producer = id;
-  }
-  return graph_.nodes.push_back(std::move(node));
-}
-
 void FileNode::set_input(std::size_t i, ValueId value) {
   if (node.inputs.size() <= i) node.inputs.resize(i + 1);
   node.inputs[i] = value;

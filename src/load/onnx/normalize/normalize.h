@@ -4,8 +4,6 @@
 // There is a rule for each operator that ever changed (normalize.cc) and for each operator of
 // another domain (microsoft.cc); an operator without a rule means the same in every set and is not
 // changed.
-//
-// Not thread-safe: one GraphWriter for each graph, used by one thread.
 #pragma once
 
 #include <cstddef>
@@ -19,9 +17,8 @@
 #include <variant>
 #include <vector>
 
-#include "base/name_hashes.h"
-#include "base/name_map.h"
 #include "ir/graph.h"
+#include "load/graph_writer.h"
 #include "load/onnx/proto.h"
 #include "load/onnx/structure.h"
 
@@ -41,38 +38,6 @@ inline bool is_constant(const OnnxNode& node) {
 inline bool is_sequence_map(const OnnxNode& node) {
   return node.op_type == "SequenceMap" && node.domain.empty();
 }
-
-/// Appends values and nodes to a graph under names that no other has.
-class GraphWriter {
- public:
-  /// `defined`: names of the file, which no value or node made here gets.
-  GraphWriter(Graph& graph, const Definitions& defined) : graph_(graph), defined_(defined) {}
-
-  /// Reserves one more name of a value.
-  void reserve_value_name(std::string_view name) { value_names_.taken.insert(name); }
-
-  /// Appends a constant. REQUIRES: no other value has the name (fresh_value_name()).
-  ValueId constant(std::string name, Constant constant);
-  /// Appends a result, whose producer node() sets. REQUIRES: as constant().
-  ValueId result(std::string name);
-  /// Returns a name that starts with `hint` and that no other value has.
-  std::string fresh_value_name(std::string_view hint);
-  /// Appends the node under a unique name and makes it the producer of its outputs. Errors: as
-  /// check_node for nodes of a file.
-  Result<NodeId> node(Node node);
-  Graph& graph() { return graph_; }
-
- private:
-  struct Names {
-    NameHashes taken;
-    OwningNameMap<std::int64_t> next = {};  ///< suffix of the next name made from a taken one
-  };
-  static std::string make_unique(Names& names, std::string name, const Definitions& defined);
-
-  Graph& graph_;
-  const Definitions& defined_;
-  Names value_names_, node_names_;
-};
 
 /// A node on its way from the file into the graph. `node` has the file's attributes, and its inputs
 /// and outputs as values of the graph; outputs after the first that no node reads are invalid in

@@ -5,7 +5,7 @@
 #include <numbers>
 
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "load/onnx/normalize/normalize.h"
 #include "load/onnx/normalize/rewriting.h"
 

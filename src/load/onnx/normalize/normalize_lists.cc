@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "load/onnx/normalize/normalize.h"
 #include "load/onnx/normalize/rewriting.h"
 

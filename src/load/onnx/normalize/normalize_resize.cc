@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "load/onnx/normalize/normalize.h"
 
 namespace parallax {

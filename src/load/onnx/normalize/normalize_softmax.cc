@@ -3,7 +3,7 @@
 #include <set>
 
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 #include "load/onnx/normalize/normalize.h"
 #include "ops/op.h"
 

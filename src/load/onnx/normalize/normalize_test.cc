@@ -5,7 +5,7 @@
 #include <sstream>
 
 #include "ir/text.h"
-#include "load/onnx/onnx_test_util.h"
+#include "load/onnx_test_util.h"
 
 namespace parallax {
 namespace {
@@ -327,16 +327,6 @@ TEST(OnnxOperators, AreThoseOfTheirOperatorSet) {
   for (const Support& c : cases) {
     EXPECT_EQ(is_supported_operator("", c.op, c.opset), c.supported) << c.op << c.opset;
   }
-}
-
-TEST(GraphWriter, MakesNamesUnique) {
-  Graph graph;
-  const Definitions defined = {{"a", {}}};
-  GraphWriter writer(graph, defined);
-  writer.reserve_value_name("a_1");
-  EXPECT_EQ(writer.fresh_value_name("a"), "a_2");
-  EXPECT_EQ(writer.fresh_value_name("a"), "a_3");
-  EXPECT_EQ(writer.fresh_value_name("b"), "b");
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/status.h"
-#include "load/onnx/names.h"
+#include "load/names.h"
 
 namespace parallax {
 namespace {

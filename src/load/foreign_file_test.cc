@@ -1,9 +1,9 @@
-#include "load/onnx/foreign_file.h"
+#include "load/foreign_file.h"
 
 #include <gtest/gtest.h>
 
 #include "load/onnx/describe.h"
-#include "load/onnx/onnx_test_util.h"
+#include "load/onnx_test_util.h"
 
 namespace parallax {
 namespace {

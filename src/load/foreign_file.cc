@@ -1,4 +1,4 @@
-#include "load/onnx/foreign_file.h"
+#include "load/foreign_file.h"
 
 #include <algorithm>
 #include <cstdint>

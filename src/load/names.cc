@@ -1,4 +1,4 @@
-#include "load/onnx/names.h"
+#include "load/names.h"
 
 #include <fmt/core.h>
 

@@ -1,0 +1,46 @@
+// Model files of all formats: which one a file has follows from its bytes. Other folders reach the
+// loaders through this header alone. The file is an attacker's: every count, size, offset, name and
+// path in it is checked. Thread-safety: pure functions.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/files/mapped_file.h"
+#include "ir/graph.h"
+#include "ir/load_quota.h"
+#include "parallax/model.h"
+#include "parallax/options.h"
+
+namespace parallax {
+
+/// Returns the graph of a model: canonical operators, shapes inferred. Weights stay where the file
+/// has them. `external`, unless null: gets the files besides the model's that were opened
+/// (open_external() of external_files.h opens them again). `quota`, unless null: grows by what the
+/// file allows, and is charged with what is made. Errors: those of Model::load().
+Result<Graph> load_model(const ModelBytes& model, const LoadOptions& options,
+                         std::vector<NamedFile>* external = nullptr, LoadQuota* quota = nullptr);
+
+/// Loads the graph, drops it and returns the nodes that cannot run, also those behind the first.
+/// Errors: as load_model(), for what is no single node's.
+Result<std::vector<UnsupportedNode>> check_model(const ModelBytes& model,
+                                                 const LoadOptions& options);
+
+/// Contents of a file, with operators and types that cannot be loaded.
+struct DescribedModel {
+  FileReport report;  ///< without FileOperator::kernels
+  /// For each of report.operators the node that it becomes first; nullopt if it becomes none.
+  std::vector<std::optional<OpKind>> kinds;
+};
+/// Errors: kInvalidModel for a file of no known format or a damaged one; kUnsupported for bodies
+/// nested more than kMaxNesting deep.
+Result<DescribedModel> describe_model(std::span<const std::byte> bytes);
+
+/// Returns the statements about itself of a file that was loaded, whose main graph is called
+/// `graph_name`. Errors: kInvalidModel if the file cannot be read.
+Result<ModelMetadata> read_metadata(std::span<const std::byte> bytes, std::string_view graph_name);
+
+}  // namespace parallax

@@ -4,6 +4,7 @@
  *     px_delegate_entry() -> table        once
  *       open                              a device
  *         describe                        operators and speed
+ *         supports                        once for each node of a plan; optional
  *         compile -> region               once for each region of a plan
  *           bind -> binding               once for each combination of sizes
  *             run ... done                as often as the model runs
@@ -81,9 +82,9 @@ typedef struct px_description {
   const char* device; /* "NVIDIA H200", one line; null or "": not known */
   const char* driver; /* name and version, one line; null or "": not known */
   /* A profile, TOML; docs/delegate-profile.md of the source tree is the schema. All that it lists
-   * is a promise: the host makes no further check. `dynamic_shapes = true`: bind may be called
-   * while the model runs, for a region whose sizes only that run determines, for any number of
-   * sizes.
+   * is a promise: the host makes no further check but px_delegate::supports, if there is one.
+   * `dynamic_shapes = true`: bind may be called while the model runs, for a region whose sizes only
+   * that run determines, for any number of sizes.
    * With `images = "channels_last"` operators that are split with the CPU may read and write images
    * in that order, through a Transpose next to them in the region, which should cost nothing. */
   const char* profile;
@@ -281,6 +282,20 @@ typedef struct px_delegate {
                    px_done done, void* done_context, px_status* status);
   px_code (*read)(void* device, void* memory, size_t offset, void* to, size_t bytes, px_done done,
                   void* done_context, px_status* status);
+
+  /* Says whether the device runs a node that its description covers: PX_OK, or PX_UNSUPPORTED with
+   * a short reason, which reports show (the host copies one line, at most 500 bytes). Any other
+   * error also leaves the node to the CPU. A node that it accepts must compile and bind. Must
+   * return the same for the same node each time. Null: the description alone decides.
+   *
+   * `node` is a region of this node alone: its values are the operands, its outputs all results.
+   * The data of a constant of 64 KiB or more may be null, as it may not be computed yet. `sizes`
+   * has dims, but no data; an element of its `values` is null if only a run determines the size,
+   * which happens only with dynamic_shapes. Both live until the function returns; keep nothing of
+   * them. Called while a model is planned, about once for each node and plan: it should take
+   * microseconds. Calls of supports for one device never overlap each other. */
+  px_code (*supports)(void* device, const px_region* node, const px_sizes* sizes,
+                      px_status* status);
 } px_delegate;
 
 /* The function that a shared object exports under PX_DELEGATE_ENTRY; a built-in delegate has one

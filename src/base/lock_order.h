@@ -32,6 +32,7 @@ enum class LockOrder : std::uint8_t {
   kOpening,          ///< Delegates: a delegate is loaded and opened once
   kPlanning,         ///< PlanCache: a binding is planned once
   kMeasuring,        ///< DelegateRates: one thread times a device
+  kAsking,           ///< OpenDelegate: a device is asked about one node at a time
   kPreparing,        ///< DelegateDevice: regions of a plan are prepared once
   kBindingRegion,    ///< RunTimeRegion: sizes that become known during a run are bound once
   kCompiling,        ///< RegionState: a region is compiled once

@@ -13,12 +13,13 @@
 namespace parallax {
 namespace {
 
-/// Returns the type of a value, without a name.
-TensorInfo type_of(const Graph& graph, ValueId id, const std::vector<std::string>& symbols) {
+/// Returns the type of a value, without a name. `symbols`: names, filled in when first needed.
+TensorInfo type_of(const Graph& graph, ValueId id, std::vector<std::string>& symbols) {
   const Value& value = graph.values[id];
   TensorInfo info{{}, value.dtype, {}};
   for (const Expr& expr : value.shape) {
     const auto fixed = expr.constant();
+    if (!fixed && symbols.empty()) symbols = graph.symbol_names();
     info.shape.push_back(fixed ? Dimension{*fixed, {}} : Dimension{-1, expr.to_string(symbols)});
   }
   return info;
@@ -60,6 +61,11 @@ bool in_region(const Compiled& compiled, NodeId node, BranchId branch) {
   return node.valid() && compiled.context->branches.branch_of[node] == branch;
 }
 
+/// Returns whether a run provides or makes the elements: they follow from nothing else.
+bool is_given_by_runs(const Value& value) {
+  return value.kind == ValueKind::kResult || value.kind == ValueKind::kInput;
+}
+
 BranchId branch_of(const Compiled& compiled, RegionId region) {
   const auto& regions = compiled.context->branches.region;
   for (const BranchId branch : regions.ids())
@@ -76,8 +82,7 @@ Result<std::shared_ptr<const CRegion>> CRegion::make(const Compiled& compiled, R
   const std::vector<NodeId>& nodes = compiled.context->branches.branches[branch];
   const Graph& graph = compiled.graph();
   const std::shared_ptr<CRegion> result(new CRegion);
-  result->index_ = IdVector<ValueId, std::int32_t>(graph.values.size(), -1);
-  result->symbols_ = graph.symbol_names();
+  result->computes_ = true;
   result->key_ = key_of(compiled.context->delegation.body) + "\n";  // names are a body's own
   for (const NodeId id : nodes) {
     for (const ValueId input : graph.nodes[id].inputs) {
@@ -91,11 +96,25 @@ Result<std::shared_ptr<const CRegion>> CRegion::make(const Compiled& compiled, R
   return result;
 }
 
+std::shared_ptr<const CRegion> CRegion::of_node(const Graph& graph, NodeId id) {
+  const std::shared_ptr<CRegion> result(new CRegion);
+  result->add_node(graph, graph.nodes[id]);
+  for (const ValueId value : result->values) {
+    const bool made = graph.values[value].producer == id;
+    if (!made && !is_given_by_runs(graph.values[value])) continue;
+    (made ? result->outputs : result->inputs).push_back(value);
+    (made ? result->output_list_ : result->input_list_).push_back(result->index_.at(value));
+  }
+  result->finish(graph.nodes[id].name);
+  return result;
+}
+
 std::int32_t CRegion::index_of(const Graph& graph, ValueId id) {
   if (!id.valid()) return -1;
-  if (index_[id] >= 0) return index_[id];
+  const auto [found, is_new] = index_.emplace(id, static_cast<std::int32_t>(values.size()));
+  const std::int32_t index = found->second;
+  if (!is_new) return index;
   const Value& value = graph.values[id];
-  index_[id] = static_cast<std::int32_t>(values.size());
   values.push_back(id);
   const TensorInfo info = type_of(graph, id, symbols_);
   const CType& type = types_.emplace_back(info);
@@ -108,16 +127,17 @@ std::int32_t CRegion::index_of(const Graph& graph, ValueId id) {
   key_ += fmt::format("{} {} {} {}\n", key_of(value.name), key_of(info), given.known_when_bound,
                       value.constant ? key_of(*value.constant) : "");
   values_.push_back(given);
-  return index_[id];
+  return index;
 }
 
 const px_tensor* CRegion::tensor(const Constant& constant) {
   // A copy holds the bytes.
   const Constant& kept = constants_.emplace_back(constant);
   const auto& dims = integers_.emplace_back(kept.dims.begin(), kept.dims.end());
+  std::byte* const data =
+      computes_ || deferred_depth(kept) == 0 ? const_cast<std::byte*>(kept.bytes.data()) : nullptr;
   return &tensors_.emplace_back(px_tensor{sizeof(px_tensor), to_c(kept.dtype), kept.dims.rank(),
-                                          dims.data(), const_cast<std::byte*>(kept.bytes.data()),
-                                          kept.bytes.size()});
+                                          dims.data(), data, kept.bytes.size()});
 }
 
 px_attribute CRegion::attribute(const std::string& name, const AttributeValue& value) {
@@ -180,13 +200,13 @@ void CRegion::find_boundary(const Compiled& compiled, const std::vector<NodeId>&
   const BranchId branch = compiled.context->branches.branch_of[nodes.front()];
   for (const ValueId id : values) {
     const Value& value = graph.values[id];
-    if (value.kind != ValueKind::kResult && value.kind != ValueKind::kInput) continue;
+    if (!is_given_by_runs(value)) continue;
     if (!in_region(compiled, value.producer, branch)) {
       inputs.push_back(id);
-      input_list_.push_back(index_[id]);
+      input_list_.push_back(index_.at(id));
     } else if (compiled.root[id] == id && !compiled.is_internal(id)) {
       outputs.push_back(id);
-      output_list_.push_back(index_[id]);
+      output_list_.push_back(index_.at(id));
     }
   }
 }
@@ -232,6 +252,26 @@ Result<std::unique_ptr<CSizes>> CSizes::make(const Compiled& compiled, const CRe
   for (const auto* ids : {&region.inputs, &region.outputs})
     for (const ValueId id : *ids)
       if (dims_of(id)->elements() == 0) return refuse_size(id, "has no elements");
+  result->sizes_ = {sizeof(px_sizes), result->list_.size(), result->list_.data()};
+  return result;
+}
+
+std::unique_ptr<CSizes> CSizes::of_node(const Graph& graph, const ConcreteShapes& shapes,
+                                        const CRegion& region) {
+  std::unique_ptr<CSizes> result(new CSizes);
+  result->tensors_.reserve(region.values.size());
+  for (const ValueId id : region.values) {
+    const DType dtype = graph.values[id].dtype;
+    if (!shapes[id]) {
+      result->list_.push_back(nullptr);
+      continue;
+    }
+    const Dims& dims = *shapes[id];
+    const std::int64_t size = bytes_of(dtype, dims).value_or(0);
+    result->tensors_.push_back({sizeof(px_tensor), to_c(dtype), dims.rank(), dims.begin(), nullptr,
+                                static_cast<std::size_t>(size)});
+    result->list_.push_back(&result->tensors_.back());
+  }
   result->sizes_ = {sizeof(px_sizes), result->list_.size(), result->list_.data()};
   return result;
 }

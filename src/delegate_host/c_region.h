@@ -8,10 +8,12 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "base/c_types.h"
 #include "compile/compiled.h"
+#include "device/support.h"
 #include "parallax/delegate.h"
 #include "run/device.h"
 
@@ -23,6 +25,9 @@ class CRegion {
   /// Computes the region's deferred constants, which stay computed while this object lives. Errors:
   /// those of the computation; kInternal if `compiled` has no such region.
   static Result<std::shared_ptr<const CRegion>> make(const Compiled& compiled, RegionId region);
+  /// Returns a region of one node, for px_delegate::supports. All results are outputs. Constants
+  /// that are deferred stay so: their data is null.
+  static std::shared_ptr<const CRegion> of_node(const Graph& graph, NodeId node);
   CRegion(const CRegion&) = delete;
   CRegion& operator=(const CRegion&) = delete;
 
@@ -44,15 +49,17 @@ class CRegion {
   void add_node(const Graph& graph, const Node& node);
   /// Converts an attribute; the result points into the deques.
   px_attribute attribute(const std::string& name, const AttributeValue& value);
-  /// Converts a constant, of which a copy keeps the bytes alive.
+  /// Converts a constant, of which a copy keeps the bytes alive. The data of a deferred one is null
+  /// unless computes_.
   const px_tensor* tensor(const Constant& constant);
   /// Finds the inputs of a run, each once, and its outputs: values that others read.
   void find_boundary(const Compiled& compiled, const std::vector<NodeId>& nodes);
   /// Fills in the px_region from the lists, and completes the key.
   void finish(std::string name);
 
-  IdVector<ValueId, std::int32_t> index_;  ///< index of each value in the region; -1: not in it
-  std::vector<std::string> symbols_;
+  std::unordered_map<ValueId, std::int32_t> index_;  ///< index of each value in the region
+  std::vector<std::string> symbols_;                 ///< names, once a value has needed them
+  bool computes_ = false;                            ///< whether deferred constants are computed
   // Deques, because pointers into them must stay valid.
   std::deque<std::string> names_;
   std::deque<CType> types_;
@@ -81,6 +88,10 @@ class CSizes {
   /// which points to their dims.
   static Result<std::unique_ptr<CSizes>> make(const Compiled& compiled, const CRegion& region,
                                               std::span<const ValueDims> told = {});
+  /// Returns the sizes for px_delegate::supports, without elements. A value whose size `shapes`
+  /// does not have gets a null pointer. `shapes` must outlive the result.
+  static std::unique_ptr<CSizes> of_node(const Graph& graph, const ConcreteShapes& shapes,
+                                         const CRegion& region);
   CSizes(const CSizes&) = delete;
   CSizes& operator=(const CSizes&) = delete;
   /// Returns the struct for px_delegate::bind, one tensor per value of the region; `data` is null

@@ -57,5 +57,39 @@ TEST(CRegion, HasAnotherKeyForAllElseThatADelegateIsTold) {
     EXPECT_NE(key_of(row.one, {5, 5}), key_of(row.other, {5, 5})) << row.name;
 }
 
+TEST(CRegion, DescribesOneNodeWithItsSizes) {
+  const std::shared_ptr<GraphContext> context = context_of(R"(
+      symbols n
+      input x f32 [n, 8]
+      const w f32 [8] = fill 0.5
+      a = Relu(x) @a
+      b = Add(a, w) @b
+      s = Softmax(b) {axis = 0} @s
+      output s)");
+  const Graph& graph = context->graph;
+  ConcreteShapes shapes = *concrete_shapes(graph, {.symbols = {3}});
+  const auto add = CRegion::of_node(graph, NodeId{1});
+  const px_region& region = add->get();
+  ASSERT_EQ(region.node_count, 1U);
+  EXPECT_STREQ(region.name, "b");
+  EXPECT_STREQ(region.nodes[0]->op, "Add");
+  ASSERT_EQ(region.value_count, 3U);
+  EXPECT_EQ(region.input_count, 1U);
+  EXPECT_EQ(region.output_count, 1U);
+  EXPECT_EQ(region.values[0]->type->dims[0], -1);
+  EXPECT_STREQ(region.values[0]->type->symbols[0], "n");
+  ASSERT_NE(region.values[1]->constant, nullptr);
+  EXPECT_NE(region.values[1]->constant->data, nullptr);
+  const auto sizes = CSizes::of_node(graph, shapes, *add);
+  ASSERT_EQ(sizes->get().value_count, 3U);
+  EXPECT_EQ(sizes->get().values[0]->dims[0], 3);
+  EXPECT_EQ(sizes->get().values[0]->bytes, 96U);
+  EXPECT_EQ(sizes->get().values[0]->data, nullptr);
+  shapes[add->values[2]] = std::nullopt;
+  EXPECT_EQ(CSizes::of_node(graph, shapes, *add)->get().values[2], nullptr) << "not known";
+  const auto softmax = CRegion::of_node(graph, NodeId{2});
+  EXPECT_EQ(softmax->get().nodes[0]->attribute_count, 1U);
+}
+
 }  // namespace
 }  // namespace parallax

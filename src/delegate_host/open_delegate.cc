@@ -10,6 +10,7 @@
 #include "base/c_types.h"
 #include "base/status.h"
 #include "delegate_host/answers.h"
+#include "delegate_host/c_region.h"
 #include "device/profile_toml.h"
 
 namespace parallax {
@@ -170,6 +171,25 @@ Result<std::shared_ptr<const OpenDelegate>> open_delegate(const DelegateTable& t
   }
   if (!done) return tl::unexpected(of_delegate(*opened, std::move(done).error()));
   return opened;
+}
+
+std::string refusal_of_node(const OpenDelegate& opened, const Graph& graph,
+                            const ConcreteShapes& shapes, NodeId node) {
+  // A child of fork() leaves all regions to the CPU.
+  if (opened.table.functions.supports == nullptr || !opened.is_here()) return {};
+  const auto region = CRegion::of_node(graph, node);
+  const auto sizes = CSizes::of_node(graph, shapes, *region);
+  Status answer;
+  {
+    const MutexLock turn(opened.asking);
+    answer = call_delegate([&](px_status* status) {
+      return opened.functions().supports(opened.device, &region->get(), &sizes->get(), status);
+    });
+  }
+  if (answer) return {};
+  const Error& error = answer.error();
+  if (error.code == ErrorCode::kUnsupported) return error.message;
+  return fmt::format("the delegate failed when asked: {}", error.message);
 }
 
 }  // namespace parallax

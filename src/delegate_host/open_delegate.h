@@ -5,7 +5,7 @@
 // that no option could contain, and a description that parse_profile() rejects, are errors of one
 // line, with stage kPartition.
 //
-// Thread-safe: immutable.
+// Thread-safe: immutable, but for the lock of questions about nodes.
 #pragma once
 
 #include <memory>
@@ -15,7 +15,8 @@
 #include "base/fork.h"
 #include "base/lock_order.h"
 #include "base/log.h"
-#include "device/profile.h"
+#include "base/mutex.h"
+#include "device/support.h"
 #include "parallax/delegate.h"
 #include "parallax/result.h"
 
@@ -67,7 +68,14 @@ struct OpenDelegate {
   bool is_here() const { return process == process_number(); }
 
   const std::uint64_t process = process_number();  ///< process_number() of the opener
+  mutable Mutex asking{LockOrder::kAsking};        ///< held during calls of supports
 };
+
+/// Asks the device about a node: px_delegate::supports. Returns the reason why it refuses the node,
+/// one line; empty: it runs it, or it has no such function. A failed call counts as a refusal.
+/// Calls about one device wait for each other. REQUIRES: the thread holds no locks but turns.
+std::string refusal_of_node(const OpenDelegate& opened, const Graph& graph,
+                            const ConcreteShapes& shapes, NodeId node);
 
 /// Opens `table` with the text after the colon of `spec`. `cache_folder`: where the delegate may
 /// keep files; empty: nowhere. Messages of the delegate go to `log`. Errors, with the delegate's

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <functional>
 #include <map>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
@@ -34,6 +35,11 @@ operators = ["Relu", "Neg", "Abs", "Exp", "Add"]
 )";
   std::string device = "a test", driver = "1.0";
   px_dtype storage = 0;
+  std::string unsupported = "";  ///< operator that it refuses when asked
+  px_code unsupported_code = PX_UNSUPPORTED;
+  const char* unsupported_text = "not\ntoday";
+  bool throws_when_asked = false;
+  std::atomic<int> asked{0};  ///< calls of supports
   std::atomic<bool> own_memory{false}, host_sees_it{false};
   std::atomic<std::int32_t> in_host_memory{0};
   std::atomic<int> refuse_open{0}, refuse_compile{0}, refuse_bind{0}, refuse_run{0}, fail_run{0},
@@ -155,6 +161,17 @@ inline px_code test_compile(void* device, const px_region* given, px_compiled* o
   out->region = region;
   out->memory_bytes = faults.region_bytes;
   return PX_OK;
+}
+
+inline px_code test_supports(void* device, const px_region* node, const px_sizes* sizes,
+                             px_status* status) {
+  TestFaults& faults = faults_of(device);
+  ++faults.asked;
+  if (faults.throws_when_asked) throw std::runtime_error("lost");
+  if (node->node_count != 1 || sizes->value_count != node->value_count)
+    return px_fail(status, PX_INTERNAL, "not one node");
+  if (node->nodes[0]->op != faults.unsupported) return PX_OK;
+  return px_fail(status, faults.unsupported_code, faults.unsupported_text);
 }
 
 inline bool test_fits(const TestRegion& region, const px_sizes& sizes) {
@@ -312,6 +329,7 @@ px_delegate test_delegate() {
     return test_copy(faults_of(device), to, static_cast<char*>(memory) + offset, bytes, done,
                      context);
   };
+  table.supports = test_supports;
   return table;
 }
 

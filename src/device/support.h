@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -44,6 +46,11 @@ struct Support {
 /// Checks `node` with concrete shapes against the limits of `delegate`.
 Support check_support(const Graph& graph, const ConcreteShapes& shapes, NodeId node,
                       const Delegate& delegate);
+
+/// Returns why a device that is present refuses a node beyond what its description says; empty: it
+/// runs it. Null: its description alone decides.
+using NodeQuestion =
+    std::function<std::string(const Graph& graph, const ConcreteShapes& shapes, NodeId node)>;
 
 /// The assumed size of a dimension that becomes known during a run: NonMaxSuppression and NonZero
 /// keep tens to hundreds. Dependent sizes follow from the expressions.

@@ -82,6 +82,8 @@ struct PartitionOptions {
   /// may be offloaded.
   IdVector<NodeId, std::string> refused = {};
   bool refuses(NodeId node) const { return refused.contains(node) && !refused[node].empty(); }
+  /// Asks the device about nodes that a split makes; `refused` has the answers for other nodes.
+  NodeQuestion ask = {};
   /// Maximum number of regions to offload, those that save the most predicted time; nullopt: no
   /// limit.
   std::optional<int> max_regions = {};

@@ -16,6 +16,7 @@
 #include "partition/cpu_share.h"
 #include "partition/remainder.h"
 #include "partition/split/co_execution.h"
+#include "planning/asked_nodes.h"
 #include "planning/delegated_bodies.h"
 #include "planning/measured_prices.h"
 
@@ -337,7 +338,9 @@ Result<DelegatedPlan> place_for_delegates(const Graph& canonical, const Graph& l
     }
     const WholeModel whole{lowered, binding, options};
     const int number = static_cast<int>(result.delegates.size());
+    partitioning.ask = delegate.ask;
     partitioning.refused = refused_nodes(result, number, options.refused);
+    PX_RETURN_IF_ERROR(add_refusals(result, binding, delegate, partitioning.refused));
     PX_RETURN_IF_ERROR(
         add_regions(delegate, number, whole, partitioning, delegates.size() > 1, result));
     result.delegates.push_back(delegate.name);

@@ -91,6 +91,7 @@ struct NamedDelegate {
   const Delegate& description;  ///< its operators, limits and rates
   /// Times measured on it, used instead of the described rates; null: not measured.
   const Calibration* calibration = nullptr;
+  NodeQuestion ask = {};  ///< asks its device about nodes; null: its description alone decides
 };
 /// Plans for these delegates, in order of preference, and lays out the program; `plan` must name no
 /// profile. Errors: as plan_for_delegate().

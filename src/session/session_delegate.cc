@@ -72,6 +72,14 @@ TimedSplit split_times(const DelegatedPlan& plan,
   return {share, rates.split_times(key, share)};
 }
 
+/// Returns the question that a device answers about nodes; null if its delegate answers none.
+NodeQuestion question_for(const std::shared_ptr<const OpenDelegate>& opened) {
+  if (opened->table.functions.supports == nullptr) return nullptr;
+  return [opened](const Graph& graph, const ConcreteShapes& shapes, NodeId node) {
+    return refusal_of_node(*opened, graph, shapes, node);
+  };
+}
+
 }  // namespace
 
 std::vector<NamedDelegate> named(const std::vector<const SessionDelegate*>& delegates,
@@ -83,7 +91,8 @@ std::vector<NamedDelegate> named(const std::vector<const SessionDelegate*>& dele
   for (std::size_t i = 0; i < delegates.size(); ++i) {
     const Delegate& description = delegates[i]->use.opened->description();
     result.push_back({by_profile ? description.name : delegates[i]->spec, description,
-                      i < calibrations.size() ? &calibrations[i] : nullptr});
+                      i < calibrations.size() ? &calibrations[i] : nullptr,
+                      question_for(delegates[i]->use.opened)});
   }
   return result;
 }

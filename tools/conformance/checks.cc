@@ -44,7 +44,15 @@ void LineMaker::problem(const std::string& text) {
   if (line_.problems.size() < kMaxProblems) line_.problems.push_back(text);
 }
 
+void LineMaker::leave_out(const std::string& why) {
+  if (left_out_.empty()) left_out_ = why;
+}
+
 SuiteLine LineMaker::take() {
+  if (line_.cases == 0 && line_.outcome == Outcome::kPassed && !left_out_.empty()) {
+    line_.outcome = Outcome::kNoCase;
+    line_.problems.push_back("refused when asked: " + left_out_);
+  }
   if (line_.failed > 0) line_.outcome = Outcome::kFailed;
   return std::move(line_);
 }
@@ -68,6 +76,20 @@ std::string check_run(UnderTest& test, const TestedBinding& bound, std::uint64_t
   return {};
 }
 
+NodeAnswers ask_about_nodes(const UnderTest& test, const Graph& graph, const Binding& binding) {
+  const auto shapes = concrete_shapes(graph, binding);
+  if (!shapes || test.delegate->table.functions.supports == nullptr) return {};
+  for (const NodeId id : graph.nodes.ids()) {
+    const std::string refusal = refusal_of_node(*test.delegate, graph, *shapes, id);
+    const std::string again = refusal_of_node(*test.delegate, graph, *shapes, id);
+    if (refusal != again)
+      return {refusal,
+              fmt::format("supports answers '{}', then '{}' for the same node", refusal, again)};
+    if (!refusal.empty()) return {refusal, {}};
+  }
+  return {};
+}
+
 void check_case(UnderTest& test, const Case& made, LineMaker& line) {
   TestedRegion region(test.delegate, made.graph);
   std::vector<std::pair<std::string, TestedBinding>> all;
@@ -80,6 +102,10 @@ void check_case(UnderTest& test, const Case& made, LineMaker& line) {
   for (const Binding& binding : made.bindings) {
     if (test.silent) return;
     const std::string name = made.name + sizes_text(made.graph, binding);
+    const NodeAnswers answers = ask_about_nodes(test, made.graph, binding);
+    if (!answers.problem.empty()) line.fail(name, answers.problem);
+    if (!answers.refusal.empty()) line.leave_out(answers.refusal);
+    if (!answers.problem.empty() || !answers.refusal.empty()) continue;
     auto bound = region.bind(binding);
     if (!bound) {
       line.fail(name, bound.error().to_string());

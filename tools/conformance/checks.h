@@ -17,6 +17,8 @@ class LineMaker {
   LineMaker(std::string group, std::string name, std::string type = "");
   void pass(double off = 0);
   void fail(const std::string& of_case, const std::string& problem, double off = 0);
+  /// For a case that the delegate refuses when it is asked. A line of such cases alone has no case.
+  void leave_out(const std::string& why);
   /// For what no case shows: it counts as a failure.
   void problem(const std::string& text);
   SuiteLine take();
@@ -24,6 +26,7 @@ class LineMaker {
  private:
   static constexpr std::size_t kMaxProblems = 5;
   SuiteLine line_;
+  std::string left_out_;  ///< reason of the first case that was left out; empty: none was
 };
 
 struct UnderTest {
@@ -34,8 +37,16 @@ struct UnderTest {
   double allowed() const { return options.half ? kAllowedOffHalf : kAllowedOff; }
 };
 
+/// The answers of a delegate about the nodes of a case before it gets them (px_delegate::supports).
+struct NodeAnswers {
+  std::string refusal;  ///< its reason for the first node that it refuses; empty: it runs all
+  std::string problem;  ///< an answer that differs from the one before; empty: none does
+};
+/// Asks about each node of `graph` twice.
+NodeAnswers ask_about_nodes(const UnderTest& test, const Graph& graph, const Binding& binding);
+
 /// Compiles the case once, binds and runs it for each of its bindings, then once more for the
-/// first.
+/// first. Bindings with a node that the delegate refuses when asked are left out.
 void check_case(UnderTest& test, const Case& made, LineMaker& line);
 
 /// One run, compared. "": it is right.

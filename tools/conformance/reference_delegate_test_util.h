@@ -42,6 +42,8 @@ struct Defects {
   bool allocates_anything = false, fails_strangely = false;  ///< if there is no memory
   bool half = false;                                         ///< stores in 16 bits what it may
   std::optional<DType> lacks;                                ///< claimed, and refused by compile
+  bool says_what_it_lacks = false;                           ///< supports refuses it, too
+  bool changes_its_mind = false;  ///< each other answer of supports is a refusal
 };
 /// Those planted last. Earlier ones stay: a thread that never answers may still read them.
 inline std::atomic<const Defects*>& planted_defects() {
@@ -325,6 +327,18 @@ inline px_code reference_allocate(void*, std::size_t bytes, px_memory* memory, p
   return PX_OK;
 }
 
+inline px_code reference_supports(void*, const px_region* node, const px_sizes*,
+                                  px_status* status) {
+  static std::atomic<int> asked{0};
+  if (defects().changes_its_mind && ++asked % 2 == 0)
+    return px_fail(status, PX_UNSUPPORTED, "no longer");
+  if (!defects().says_what_it_lacks) return PX_OK;
+  for (std::size_t i = 0; i < node->value_count; ++i)
+    if (node->values[i]->type->dtype == to_c(*defects().lacks))
+      return px_fail(status, PX_UNSUPPORTED, "no such type today");
+  return PX_OK;
+}
+
 inline px_delegate reference_delegate() {
   px_delegate table{};
   table.size = sizeof table;
@@ -371,6 +385,7 @@ inline px_delegate reference_delegate() {
                   px_done done, void* context, px_status*) {
     return reference_copy(to, static_cast<char*>(memory) + offset, bytes, done, context);
   };
+  table.supports = reference_supports;
   return table;
 }
 

@@ -158,6 +158,8 @@ const Planted kPlanted[] = {
      "outside of its outputs"},
     {"an input changed", [](Defects& d) { d.writes_inputs = true; }, "Neg", "writes to its inputs"},
     {"a type it lacks", [](Defects& d) { d.lacks = DType::kI32; }, "Add", "no such type"},
+    {"two minds", [](Defects& d) { d.changes_its_mind = true; }, "Add",
+     "supports answers '', then 'no longer'"},
     {"2^50 bytes", [](Defects& d) { d.own_memory = d.allocates_anything = true; },
      "memory that is not there", "gives 2^50 bytes"},
     {"strange failure", [](Defects& d) { d.fails_strangely = true; }, "memory that is not there",
@@ -181,6 +183,20 @@ TEST(ConformanceTest, FindsWhatIsPlanted) {
              });
     });
     EXPECT_NE(found, report.lines.end()) << to_text(report);
+  }
+}
+
+TEST(ConformanceTest, LeavesOutWhatIsRefusedWhenAsked) {
+  Defects planted;
+  planted.profile = profile_with(kFew, R"("f32", "i32")");
+  planted.lacks = DType::kI32;
+  planted.says_what_it_lacks = true;
+  const SuiteReport report = report_of(planted, without_growth());
+  EXPECT_TRUE(report.passed()) << to_text(report);
+  for (const SuiteLine& line : report.lines) {
+    if (line.name != "Add") continue;
+    EXPECT_EQ(line.outcome, line.type == "i32" ? Outcome::kNoCase : Outcome::kPassed)
+        << to_text(report);
   }
 }
 

@@ -328,7 +328,8 @@ const px_delegate* table_of_functions() {
                                      &allocate,
                                      &release,
                                      &write,
-                                     &read};
+                                     &read,
+                                     nullptr};
   return &kTable;
 }
 

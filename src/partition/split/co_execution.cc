@@ -116,12 +116,15 @@ Choice best_choice(const Graph& graph, const ConcreteShapes& shapes, const CoCos
   return *std::move(best);
 }
 
-/// Assigns nodes to the CPU that the device turns out to lack.
+/// Assigns nodes to the CPU that the device turns out to lack. `ask`: may be null.
 void check_device(const CoGraph& split, const ConcreteShapes& shapes, const Delegate& delegate,
-                  IdVector<NodeId, CoNode>& nodes) {
-  for (const NodeId node : nodes.ids())
-    if (nodes[node].side == CoSide::kDevice && !supported(split.graph, shapes, node, delegate))
+                  const NodeQuestion& ask, IdVector<NodeId, CoNode>& nodes) {
+  for (const NodeId node : nodes.ids()) {
+    if (nodes[node].side != CoSide::kDevice) continue;
+    if (!supported(split.graph, shapes, node, delegate) ||
+        (ask != nullptr && !ask(split.graph, shapes, node).empty()))
       nodes[node].side = CoSide::kCpu;
+  }
 }
 
 /// Sets the seconds of nodes by their share of the origin, and of copies by their bytes.
@@ -156,10 +159,10 @@ PartitionOptions options_of(const CoGraph& split, const ConcreteShapes& shapes,
 
 /// Returns the sizes of a split graph, and assigns nodes to the CPU that the device cannot run.
 Result<ConcreteShapes> checked_shapes(const Binding& binding, const Delegate& delegate,
-                                      CoGraph& split) {
+                                      const NodeQuestion& ask, CoGraph& split) {
   PX_RETURN_IF_ERROR(verify(split.graph, Stage::kPartition));
   PX_ASSIGN(ConcreteShapes shapes, concrete_shapes(split.graph, binding));
-  check_device(split, shapes, delegate, split.nodes);
+  check_device(split, shapes, delegate, ask, split.nodes);
   return shapes;
 }
 
@@ -177,12 +180,12 @@ IdVector<NodeId, RegionId> device_regions(const CoGraph& split) {
 /// Returns the sizes of a split graph. If the delegate has the CPU's layout of images, they cross
 /// in that layout from now on.
 Result<ConcreteShapes> shapes_of_split(const Binding& binding, const Delegate& delegate,
-                                       CoGraph& split) {
-  PX_ASSIGN(ConcreteShapes shapes, checked_shapes(binding, delegate, split));
+                                       const NodeQuestion& ask, CoGraph& split) {
+  PX_ASSIGN(ConcreteShapes shapes, checked_shapes(binding, delegate, ask, split));
   if (!delegate.channels_last ||
       turn_crossing_images(device_regions(split), split.graph, split.nodes) == 0)
     return shapes;
-  return checked_shapes(binding, delegate, split);
+  return checked_shapes(binding, delegate, ask, split);
 }
 
 bool offloads_all_parts(const Partition& partition) {
@@ -208,7 +211,7 @@ std::optional<CoExecution> split_with(const Whole& whole, std::optional<int> tim
   CoGraph split = split_graph(whole.graph, whole.shapes, axes, plan, whole.costs.can_run);
   for (CoNode& node : split.nodes)
     if (node.origin.valid()) node.seconds = whole.costs.device[node.origin] * node.share;
-  auto split_shapes = shapes_of_split(whole.binding, delegate, split);
+  auto split_shapes = shapes_of_split(whole.binding, delegate, options.ask, split);
   if (!split_shapes) return std::nullopt;
   CoExecution result;
   result.partition = partition(split.graph, *split_shapes, delegate,

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
+#include "ops/params/sampling.h"
 
 namespace parallax {
 
@@ -37,29 +38,21 @@ InferResult regions(const InferContext& context, std::int64_t columns, std::int6
 }
 
 InferResult infer_max_roi_pool(const InferContext& context) {
-  const auto shape = context.node.attributes.get_ints("pooled_shape");
+  const auto shape = params_of<MaxRoiPoolParams>(context.node).pooled_shape;
   if (shape.size() != 2) return fail(context, "pooled_shape must have 2 elements");
   return regions(context, 5, shape[0], shape[1]);
 }
 
 InferResult infer_roi_align(const InferContext& context) {
-  const Attributes& attributes = context.node.attributes;
-  PX_ASSIGN([[maybe_unused]] const auto mode,
-            choice_attribute(context, "mode", "avg", {"avg", "max"}));
-  PX_ASSIGN([[maybe_unused]] const auto coordinates,
-            choice_attribute(context, "coordinate_transformation_mode", "half_pixel",
-                             {"half_pixel", "output_half_pixel"}));
-  PX_ASSIGN(
-      [[maybe_unused]] const auto samples,
-      within(context, "sampling_ratio", attributes.get_int("sampling_ratio", 0), 0, kMaxSamples));
+  PX_ASSIGN(const auto params, read_params<RoiAlignParams>(context));
+  PX_RETURN_IF_ERROR(within(context, "sampling_ratio", params.sampling_ratio, 0, kMaxSamples));
   PX_RETURN_IF_ERROR(expect_dtype(context, 2, kI64Types));
   PX_RETURN_IF_ERROR(expect_rank(context, 2, 1));
   if (context.inputs[1].shape.size() == 2 &&
       !unify(context.inputs[2].shape[0], context.inputs[1].shape[0])) {
     return fail(context, "each region needs the index of its image");
   }
-  return regions(context, 4, attributes.get_int("output_height", 1),
-                 attributes.get_int("output_width", 1));
+  return regions(context, 4, params.output_height, params.output_width);
 }
 
 }  // namespace
@@ -70,8 +63,7 @@ const OpDef& op_def_MaxRoiPool() {
     d.kind = OpKind::kMaxRoiPool;
     d.min_inputs = 2;
     d.max_inputs = 2;
-    d.attributes = {{"pooled_shape", AttributeType::kInts},
-                    {"spatial_scale", AttributeType::kFloat}};
+    d.attributes = attributes_of<MaxRoiPoolParams>();
     d.infer = infer_max_roi_pool;
     d.macs = macs_per_output;
     return d;
@@ -86,12 +78,7 @@ const OpDef& op_def_RoiAlign() {
     d.since = 10;
     d.min_inputs = 3;
     d.max_inputs = 3;
-    d.attributes = {{"coordinate_transformation_mode", AttributeType::kString},
-                    {"mode", AttributeType::kString},
-                    {"output_height", AttributeType::kInt},
-                    {"output_width", AttributeType::kInt},
-                    {"sampling_ratio", AttributeType::kInt},
-                    {"spatial_scale", AttributeType::kFloat}};
+    d.attributes = attributes_of<RoiAlignParams>();
     d.infer = infer_roi_align;
     d.macs = macs_per_output;
     return d;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "ops/common.h"
+#include "ops/params/resize.h"
 
 namespace parallax {
 
@@ -40,27 +41,6 @@ bool is_given(const InferContext& context, std::size_t i) {
          !(context.inputs[i].shape.size() == 1 && context.inputs[i].shape[0] == Expr(0));
 }
 
-Status check_modes(const InferContext& context) {
-  const auto choices = {
-      choice_attribute(context, "mode", "nearest", {"nearest", "linear", "cubic"}),
-      choice_attribute(context, "coordinate_transformation_mode", "half_pixel",
-                       {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel", "align_corners",
-                        "asymmetric", "tf_crop_and_resize"}),
-      choice_attribute(context, "nearest_mode", "round_prefer_floor",
-                       {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}),
-      choice_attribute(context, "keep_aspect_ratio_policy", "stretch",
-                       {"stretch", "not_larger", "not_smaller"}),
-      choice_attribute(context, "layout", "NCHW", {"NCHW", "NHWC"}),
-  };
-  for (const auto& choice : choices) {
-    if (!choice) return tl::unexpected(choice.error());
-  }
-  for (std::string_view name : {"antialias", "exclude_outside"}) {
-    PX_ASSIGN([[maybe_unused]] const bool set, flag_attribute(context, name, false));
-  }
-  return {};
-}
-
 /// floor(dim * scale): as the standard's floats have it for a number, exactly for an expression,
 /// where scale is a fraction with a small power of two below.
 Result<Expr> scaled_dim(const InferContext& context, const Expr& dim, float scale) {
@@ -82,21 +62,17 @@ Result<Expr> scaled_dim(const InferContext& context, const Expr& dim, float scal
   return context.fresh_symbol("resize");
 }
 
-Result<std::vector<int>> resized_axes(const InferContext& context, int rank) {
-  std::vector<std::int64_t> axes = context.node.attributes.get_ints("axes");
+Result<std::vector<int>> resized_axes(const InferContext& context, const ResizeParams& params,
+                                      int rank) {
+  std::vector<std::int64_t> axes = params.axes;
   if (axes.empty()) {
     for (int i = 0; i < rank; ++i) axes.push_back(i);
   }
   PX_ASSIGN(auto normal, normalize_axes(context, axes, rank));
-  if (context.node.attributes.get_string("layout", "NCHW") == "NHWC") {
+  if (params.layout == ImageLayout::kNhwc) {
     for (int& axis : normal) axis = axis == 0 ? 0 : (axis == 1 ? rank - 1 : axis - 1);
   }
   return normal;
-}
-
-bool crops(const InferContext& context) {
-  return context.node.attributes.get_string("coordinate_transformation_mode", "half_pixel") ==
-         "tf_crop_and_resize";
 }
 
 /// floor(dim * (end - start) * scale) of each axis, a region being [start.., end..].
@@ -141,7 +117,8 @@ Result<std::vector<Expr>> in_proportion(const InferContext& context, std::span<c
 }
 
 /// The new size of each axis in `axes`, or fresh symbols where they are computed while running.
-Result<std::vector<Expr>> resized_dims(const InferContext& context, std::span<const int> axes) {
+Result<std::vector<Expr>> resized_dims(const InferContext& context, const ResizeParams& params,
+                                       std::span<const int> axes) {
   const Shape& from = context.inputs[0].shape;
   const bool by_sizes = is_given(context, kSizes);
   if (by_sizes == is_given(context, kScales)) {
@@ -156,14 +133,12 @@ Result<std::vector<Expr>> resized_dims(const InferContext& context, std::span<co
   if (by_sizes) {
     const auto sizes = context.exprs(kSizes);
     if (!sizes || sizes->size() != axes.size()) return fresh_shape(context, axes.size());
-    const std::string policy =
-        context.node.attributes.get_string("keep_aspect_ratio_policy", "stretch");
-    if (policy == "stretch") return *sizes;
-    return in_proportion(context, axes, *sizes, policy == "not_smaller");
+    if (params.policy == ResizePolicy::kStretch) return *sizes;
+    return in_proportion(context, axes, *sizes, params.policy == ResizePolicy::kNotSmaller);
   }
   const auto scales = known_floats(context, kScales);
   if (!scales || scales->size() != axes.size()) return fresh_shape(context, axes.size());
-  if (crops(context)) return cropped_dims(context, axes, *scales);
+  if (params.coordinates == ResizeCoordinates::kCrop) return cropped_dims(context, axes, *scales);
   std::vector<Expr> dims;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     PX_ASSIGN(auto dim, scaled_dim(context, from[static_cast<std::size_t>(axes[i])],
@@ -173,9 +148,9 @@ Result<std::vector<Expr>> resized_dims(const InferContext& context, std::span<co
   return dims;
 }
 
-/// A region has two numbers for each axis, where it is read.
-Status check_region(const InferContext& context, std::size_t axes) {
-  if (!crops(context)) return {};
+/// A region has two numbers for each axis, if it is read.
+Status check_region(const InferContext& context, const ResizeParams& params, std::size_t axes) {
+  if (params.coordinates != ResizeCoordinates::kCrop) return {};
   if (!context.has(kRegion)) return fail(context, "tf_crop_and_resize needs a region");
   PX_RETURN_IF_ERROR(expect_dtype(context, kRegion, kFloatTypes));
   PX_ASSIGN(const auto length, vector_length(context, kRegion));
@@ -186,18 +161,18 @@ Status check_region(const InferContext& context, std::size_t axes) {
 }
 
 InferResult infer_resize(const InferContext& context) {
-  PX_RETURN_IF_ERROR(check_modes(context));
+  PX_ASSIGN(const auto params, read_params<ResizeParams>(context));
   const InferInput& x = context.inputs[0];
-  if (context.node.attributes.get_string("mode", "nearest") != "nearest") {
+  if (params.mode != ResizeMode::kNearest) {
     PX_RETURN_IF_ERROR(expect_dtype(context, 0, kNumericTypes));
   }
   if (x.shape.empty()) return fail(context, "a scalar cannot be resized");
-  if (context.node.attributes.get_string("layout", "NCHW") == "NHWC" && x.shape.size() < 3) {
+  if (params.layout == ImageLayout::kNhwc && x.shape.size() < 3) {
     return fail(context, "layout NHWC needs rank 3 or more");
   }
-  PX_ASSIGN(const auto axes, resized_axes(context, rank_of(x)));
-  PX_RETURN_IF_ERROR(check_region(context, axes.size()));
-  PX_ASSIGN(const auto dims, resized_dims(context, axes));
+  PX_ASSIGN(const auto axes, resized_axes(context, params, rank_of(x)));
+  PX_RETURN_IF_ERROR(check_region(context, params, axes.size()));
+  PX_ASSIGN(const auto dims, resized_dims(context, params, axes));
   Shape shape = x.shape;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     Expr& dim = shape[static_cast<std::size_t>(axes[i])];
@@ -213,12 +188,13 @@ InferResult infer_resize(const InferContext& context) {
 /// Nearest moves data; linear takes two elements per axis that changes, cubic four.
 std::int64_t macs_resize(const Node& node, std::span<const Dims> inputs,
                          std::span<const Dims> outputs) {
-  const std::string mode = node.attributes.get_string("mode", "nearest");
-  if (mode == "nearest") return 0;
+  const ResizeMode mode = params_of<ResizeParams>(node).mode;
+  if (mode == ResizeMode::kNearest) return 0;
   if (inputs.empty() || outputs.empty()) return 0;
   std::int64_t macs = saturating_elements(outputs[0]);
   for (int i = 0; i < inputs[0].rank() && i < outputs[0].rank(); ++i) {
-    if (inputs[0][i] != outputs[0][i]) macs = saturating_mul(macs, mode == "cubic" ? 4 : 2);
+    if (inputs[0][i] != outputs[0][i])
+      macs = saturating_mul(macs, mode == ResizeMode::kCubic ? 4 : 2);
   }
   return macs;
 }
@@ -231,18 +207,7 @@ const OpDef& op_def_Resize() {
     d.kind = OpKind::kResize;
     d.since = 10;
     d.max_inputs = 4;
-    d.attributes = {
-        {"antialias", AttributeType::kInt},
-        {"axes", AttributeType::kInts},
-        {"coordinate_transformation_mode", AttributeType::kString},
-        {"cubic_coeff_a", AttributeType::kFloat},
-        {"exclude_outside", AttributeType::kInt},
-        {"extrapolation_value", AttributeType::kFloat},
-        {"keep_aspect_ratio_policy", AttributeType::kString},
-        {"mode", AttributeType::kString},
-        {"nearest_mode", AttributeType::kString},
-        {"layout", AttributeType::kString, NodeOrigin::kLoader},
-    };
+    d.attributes = attributes_of<ResizeParams>();
     d.infer = infer_resize;
     d.macs = macs_resize;
     d.shape_inputs = 0b1110;

@@ -1,6 +1,7 @@
 // GridSample and DeformConv: an image read at computed places between its elements.
 #include <fmt/core.h>
 
+#include "ops/params/sampling.h"
 #include "ops/window.h"
 
 namespace parallax {
@@ -11,11 +12,7 @@ namespace {
 constexpr std::size_t kMaxSampledAxes = 3;
 
 InferResult infer_grid_sample(const InferContext& context) {
-  PX_ASSIGN(const std::string mode,
-            choice_attribute(context, "mode", "linear", {"linear", "nearest", "cubic"}));
-  PX_ASSIGN([[maybe_unused]] const auto padding,
-            choice_attribute(context, "padding_mode", "zeros", {"zeros", "border", "reflection"}));
-  PX_ASSIGN([[maybe_unused]] const bool corners, flag_attribute(context, "align_corners", false));
+  PX_RETURN_IF_ERROR(read_params<GridSampleParams>(context));
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kNumericTypes));
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kFloatTypes));
   const Shape& x = context.inputs[0].shape;
@@ -38,9 +35,8 @@ InferResult infer_grid_sample(const InferContext& context) {
 std::int64_t macs_grid_sample(const Node& node, std::span<const Dims> inputs,
                               std::span<const Dims> outputs) {
   if (inputs.empty() || outputs.empty()) return 0;
-  const std::string mode = node.attributes.get_string("mode", "linear");
   std::int64_t macs = saturating_elements(outputs[0]);
-  const std::int64_t taps = mode == "nearest" ? 1 : mode == "cubic" ? 4 : 2;
+  const int taps = params_of<GridSampleParams>(node).count();
   for (int axis = 2; axis < inputs[0].rank(); ++axis) macs = saturating_mul(macs, taps);
   return macs;
 }
@@ -124,9 +120,7 @@ const OpDef& op_def_GridSample() {
     d.since = 16;
     d.min_inputs = 2;
     d.max_inputs = 2;
-    d.attributes = {{"align_corners", AttributeType::kInt},
-                    {"mode", AttributeType::kString},
-                    {"padding_mode", AttributeType::kString}};
+    d.attributes = attributes_of<GridSampleParams>();
     d.infer = infer_grid_sample;
     d.macs = macs_grid_sample;
     return d;

@@ -5,20 +5,11 @@
 #include "kernels/reference/common.h"
 
 namespace parallax {
-namespace {
-
-PixelFormat pixel_format(const Node& node) {
-  const std::string name = node.attributes.get_string("pixel_format", "RGB");
-  if (name == "Grayscale") return PixelFormat::kGray;
-  return name == "BGR" ? PixelFormat::kBgr : PixelFormat::kRgb;
-}
-
-}  // namespace
 
 /// A file that cannot be decoded yields an image without pixels, as the standard requires; an
 /// unsupported format is an error.
 KernelResult reference_image_decoder(const KernelRequest& request) {
-  const PixelFormat format = pixel_format(request.node);
+  const PixelFormat format = params_of<ImageDecoderParams>(request.node).pixel_format;
   const std::int64_t channels = format == PixelFormat::kGray ? 1 : 3;
   const std::int64_t bytes = request.inputs[0].elements();
   return make_lambda_kernel(

@@ -11,11 +11,9 @@
 #include <string_view>
 
 #include "base/checked.h"
+#include "ops/params/image_decoder.h"
 
 namespace parallax {
-
-/// Layout of decoded pixels: 3 bytes each for kRgb and kBgr, 1 for kGray; rows from top to bottom.
-enum class PixelFormat : std::uint8_t { kRgb, kBgr, kGray };
 
 /// Limit of the pixels of an image: a small file may claim any size.
 inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;

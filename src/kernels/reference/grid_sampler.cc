@@ -60,15 +60,7 @@ GridTaps GridSampler::taps(double at, std::int64_t size) const {
 }
 
 GridSampler grid_sampler(const Attributes& attributes) {
-  const std::string mode = attributes.get_string("mode", "linear");
-  const std::string padding = attributes.get_string("padding_mode", "zeros");
-  GridSampler sampler;
-  if (mode == "nearest") sampler.mode = GridMode::kNearest;
-  if (mode == "cubic") sampler.mode = GridMode::kCubic;
-  if (padding == "border") sampler.padding = GridPadding::kBorder;
-  if (padding == "reflection") sampler.padding = GridPadding::kReflection;
-  sampler.align_corners = attributes.get_int("align_corners", 0) != 0;
-  return sampler;
+  return {params_of<GridSampleParams>(attributes)};
 }
 
 }  // namespace parallax

@@ -2,41 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
 #include "kernels/reference/common.h"
 
 namespace parallax {
-namespace {
-
-ResizeCoordinates coordinates_of(const std::string& name) {
-  if (name == "half_pixel_symmetric") return ResizeCoordinates::kHalfPixelSymmetric;
-  if (name == "pytorch_half_pixel") return ResizeCoordinates::kPytorchHalfPixel;
-  if (name == "align_corners") return ResizeCoordinates::kAlignCorners;
-  if (name == "asymmetric") return ResizeCoordinates::kAsymmetric;
-  if (name == "tf_crop_and_resize") return ResizeCoordinates::kCrop;
-  return ResizeCoordinates::kHalfPixel;
-}
-
-ResizeRounding rounding_of(const std::string& name) {
-  if (name == "round_prefer_ceil") return ResizeRounding::kPreferCeil;
-  if (name == "floor") return ResizeRounding::kFloor;
-  if (name == "ceil") return ResizeRounding::kCeil;
-  return ResizeRounding::kPreferFloor;
-}
-
-ResizeMode mode_of(const std::string& name) {
-  if (name == "linear") return ResizeMode::kLinear;
-  return name == "cubic" ? ResizeMode::kCubic : ResizeMode::kNearest;
-}
-
-ResizePolicy policy_of(const std::string& name) {
-  if (name == "not_larger") return ResizePolicy::kNotLarger;
-  return name == "not_smaller" ? ResizePolicy::kNotSmaller : ResizePolicy::kStretch;
-}
-
-}  // namespace
-
 float resize_coordinate(ResizeCoordinates mode, std::int64_t i, std::int64_t in, std::int64_t out,
                         ResizeScale scale) {
   const auto x = static_cast<float>(i);
@@ -102,18 +71,18 @@ ResizeShape resize_shape(const Attributes& attributes, const Dims& in, const Dim
   shape.in = in;
   shape.out = out;
   shape.strides = row_major_strides(shape.in);
-  shape.mode = mode_of(attributes.get_string("mode", "nearest"));
-  shape.policy = policy_of(attributes.get_string("keep_aspect_ratio_policy", "stretch"));
-  shape.antialias = shape.mode != ResizeMode::kNearest && attributes.get_int("antialias", 0) != 0;
-  shape.exclude_outside = attributes.get_int("exclude_outside", 0) != 0;
-  shape.cubic = attributes.get_float("cubic_coeff_a", -0.75F);
-  shape.extrapolation = attributes.get_float("extrapolation_value", 0.0F);
-  shape.coordinates =
-      coordinates_of(attributes.get_string("coordinate_transformation_mode", "half_pixel"));
-  shape.rounding = rounding_of(attributes.get_string("nearest_mode", "round_prefer_floor"));
+  const auto params = params_of<ResizeParams>(attributes);
+  shape.mode = params.mode;
+  shape.policy = params.policy;
+  shape.antialias = shape.mode != ResizeMode::kNearest && params.antialias;
+  shape.exclude_outside = params.exclude_outside;
+  shape.cubic = params.cubic_coefficient;
+  shape.extrapolation = params.extrapolation_value;
+  shape.coordinates = params.coordinates;
+  shape.rounding = params.rounding;
   const int rank = shape.in.rank();
-  const bool nhwc = attributes.get_string("layout", "NCHW") == "NHWC";
-  auto axes = attributes.get_ints("axes");
+  const bool nhwc = params.layout == ImageLayout::kNhwc;
+  auto axes = params.axes;
   if (axes.empty()) {
     for (int i = 0; i < rank; ++i) axes.push_back(i);
   }

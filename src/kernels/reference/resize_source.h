@@ -7,25 +7,9 @@
 
 #include "kernels/kernel.h"
 #include "kernels/reference/index_space.h"
+#include "ops/params/resize.h"
 
 namespace parallax {
-
-/// Attribute coordinate_transformation_mode. Position of element i, with s = out / in:
-enum class ResizeCoordinates {
-  kHalfPixel,           ///< (i + 0.5) / s - 0.5
-  kHalfPixelSymmetric,  ///< half_pixel, centred if `out` is not exactly s * in
-  kPytorchHalfPixel,    ///< half_pixel; 0 if out <= 1
-  kAlignCorners,        ///< i * (in - 1) / (out - 1); 0 if out <= 1
-  kAsymmetric,          ///< i / s
-  kCrop,                ///< tf_crop_and_resize
-};
-/// Attribute `mode`: 1, 2 or 4 elements per axis.
-enum class ResizeMode { kNearest, kLinear, kCubic };
-/// Attribute keep_aspect_ratio_policy: uses sizes as they are, or scales all axes by the least or
-/// greatest ratio.
-enum class ResizePolicy { kStretch, kNotLarger, kNotSmaller };
-/// Attribute nearest_mode. The first two round to the nearest element and differ in ties.
-enum class ResizeRounding { kPreferFloor, kPreferCeil, kFloor, kCeil };
 
 /// Scale of an axis as the fraction above / below. A rounded quotient of two sizes would move
 /// positions off the middle between two elements, which decides the nearest one.

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "kernels/reference/common.h"
+#include "ops/params/sampling.h"
 
 namespace parallax {
 namespace {
@@ -19,13 +20,12 @@ struct RoiShape {
 RoiShape roi_shape(const KernelRequest& request) {
   const Dims& x = request.inputs[0].dims;
   const Dims& y = request.outputs[0].dims;
-  const Attributes& attributes = request.node.attributes;
+  const auto params = params_of<RoiAlignParams>(request.node);  // MaxRoiPool has the scale alone
   RoiShape shape{x[0], x[1], x[2], x[3], y[2], y[3]};
-  shape.scale = static_cast<double>(attributes.get_float("spatial_scale", 1.0F));
-  shape.half_pixel =
-      attributes.get_string("coordinate_transformation_mode", "half_pixel") == "half_pixel";
-  shape.largest = attributes.get_string("mode", "avg") == "max";
-  shape.samples = attributes.get_int("sampling_ratio", 0);
+  shape.scale = static_cast<double>(params.spatial_scale);
+  shape.half_pixel = params.coordinates == RoiCoordinates::kHalfPixel;
+  shape.largest = params.mode == RoiMode::kMax;
+  shape.samples = params.sampling_ratio;
   return shape;
 }
 

@@ -11,6 +11,7 @@
 #include "lower/cpu/byte_functions.h"
 #include "lower/cpu/lower.h"
 #include "ops/infer.h"
+#include "ops/params/resize.h"
 #include "ops/params/window.h"
 #include "ops/quantised.h"
 #include "simplify/rewrite.h"
@@ -35,10 +36,10 @@ bool moves_elements(const Node& node) {
       return true;
     case OpKind::kMaxPool:
       return node.outputs.size() == 1;
-    case OpKind::kResize:
-      return node.attributes.get_string("mode", "nearest") == "nearest" &&
-             node.attributes.get_string("coordinate_transformation_mode", "half_pixel") !=
-                 "tf_crop_and_resize";
+    case OpKind::kResize: {
+      const auto params = params_of<ResizeParams>(node);
+      return params.mode == ResizeMode::kNearest && params.coordinates != ResizeCoordinates::kCrop;
+    }
     default:
       return false;
   }

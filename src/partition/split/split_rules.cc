@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/op.h"
+#include "ops/params/resize.h"
 #include "ops/params/window.h"
 
 namespace parallax {
@@ -211,16 +212,13 @@ std::optional<SplitRule> pad_rule(const Sized& n, int axis) {
 
 /// Nearest, by a whole factor, where each input row becomes that many equal rows.
 std::optional<SplitRule> resize_rule(const Sized& n, int axis) {
-  const Attributes& attributes = n.node.attributes;
-  if (attributes.find("axes") != nullptr || channels_last(n.node) ||
-      attributes.get_string("mode", "nearest") != "nearest" ||
-      attributes.get_string("keep_aspect_ratio_policy", "stretch") != "stretch")
+  const auto params = params_of<ResizeParams>(n.node);
+  if (!params.axes.empty() || params.layout == ImageLayout::kNhwc || !params.copies())
     return std::nullopt;
-  const std::string coordinates =
-      attributes.get_string("coordinate_transformation_mode", "half_pixel");
-  const std::string nearest = attributes.get_string("nearest_mode", "round_prefer_floor");
-  const bool blocks = (coordinates == "asymmetric" && nearest == "floor") ||
-                      (coordinates == "half_pixel" && nearest.starts_with("round_prefer"));
+  const bool blocks =
+      (params.coordinates == ResizeCoordinates::kAsymmetric &&
+       params.rounding == ResizeRounding::kFloor) ||
+      (params.coordinates == ResizeCoordinates::kHalfPixel && params.rounds_to_nearest());
   const std::int64_t from = n.inputs[0][axis];
   if (!blocks || from == 0 || n.out[axis] % from != 0) return std::nullopt;
   SplitRule rule = all_whole(n, axis);

@@ -13,6 +13,7 @@
 #include "kernels/cpu/tiles.h"
 #include "kernels/space_blocks.h"
 #include "ops/op.h"
+#include "ops/params/resize.h"
 #include "ops/params/window.h"
 
 namespace parallax {
@@ -132,16 +133,14 @@ std::int64_t slice_start(std::int64_t start, std::int64_t size) {
 
 /// Returns true if nearest resizing by whole factors reads element i / factor: each mode and
 /// rounding for which the exact coordinate leads there.
-bool repeats_elements(const Attributes& attributes) {
-  const std::string coordinates =
-      attributes.get_string("coordinate_transformation_mode", "half_pixel");
-  const std::string rounding = attributes.get_string("nearest_mode", "round_prefer_floor");
-  if (attributes.get_string("mode", "nearest") != "nearest" ||
-      attributes.get_string("keep_aspect_ratio_policy", "stretch") != "stretch")
-    return false;
-  if (coordinates == "asymmetric") return rounding == "floor";
-  return (coordinates == "half_pixel" || coordinates == "half_pixel_symmetric") &&
-         (rounding == "round_prefer_floor" || rounding == "round_prefer_ceil");
+bool repeats_elements(const Node& node) {
+  const auto params = params_of<ResizeParams>(node);
+  if (!params.copies()) return false;
+  if (params.coordinates == ResizeCoordinates::kAsymmetric)
+    return params.rounding == ResizeRounding::kFloor;
+  return (params.coordinates == ResizeCoordinates::kHalfPixel ||
+          params.coordinates == ResizeCoordinates::kHalfPixelSymmetric) &&
+         params.rounds_to_nearest();
 }
 
 // Far beyond these sizes f32 coordinates would be too coarse to tell elements apart.
@@ -229,8 +228,7 @@ Result<std::unique_ptr<Kernel>> cpu_tile(const KernelRequest& request) {
 /// Creates the kernel of Resize, mode nearest, by integer factors.
 Result<std::unique_ptr<Kernel>> cpu_resize(const KernelRequest& request) {
   const Dims& in = request.inputs[0].dims;
-  if (!repeats_elements(request.node.attributes) ||
-      !request.node.attributes.get_ints("axes").empty())
+  if (!repeats_elements(request.node) || !params_of<ResizeParams>(request.node).axes.empty())
     return not_covered();
   const auto factors = whole_factors(request);
   if (!factors) return not_covered();

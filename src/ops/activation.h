@@ -8,9 +8,7 @@ namespace parallax {
 /// x * Sigmoid(alpha x) with this alpha is the quick Gelu.
 inline constexpr float kQuickGeluAlpha = 1.702F;
 
-/// Defaults of attributes.
-inline constexpr float kHardSigmoidBeta = 0.5F;
-inline constexpr float kSeluGamma = 1.05070102F;
+/// The default of the attribute alpha.
 constexpr float default_alpha(OpKind op) {
   switch (op) {
     case OpKind::kHardSigmoid:

@@ -1,18 +1,16 @@
 // Activations that have numbers as attributes, and PRelu, whose slope is a tensor.
-#include <initializer_list>
-#include <string_view>
+#include <utility>
 
 #include "ops/elementwise.h"
+#include "ops/params/activation.h"
 
 namespace parallax {
 
 namespace {
 
-OpDef activation(int opset, OpKind kind, std::initializer_list<std::string_view> parameters) {
+OpDef activation(int opset, OpKind kind, std::vector<AttributeSpec> attributes = {}) {
   OpDef def = since(opset, unary(kind, infer_unary<kFloatTypes>));
-  for (const std::string_view name : parameters) {
-    def.attributes.push_back({name, AttributeType::kFloat});
-  }
+  def.attributes = std::move(attributes);
   return def;
 }
 
@@ -23,62 +21,62 @@ InferResult infer_prelu(const InferContext& context) { return infer_same_type<kS
 
 /// max(0, x) + min(0, alpha (exp(x / alpha) - 1)).
 const OpDef& op_def_Celu() {
-  static const OpDef def = activation(12, OpKind::kCelu, {"alpha"});
+  static const OpDef def = activation(12, OpKind::kCelu, attributes_of<AlphaParams>());
   return def;
 }
 
 /// x, below zero alpha (exp(x) - 1).
 const OpDef& op_def_Elu() {
-  static const OpDef def = activation(1, OpKind::kElu, {"alpha"});
+  static const OpDef def = activation(1, OpKind::kElu, attributes_of<AlphaParams>());
   return def;
 }
 
 /// max(0, min(1, alpha x + beta)).
 const OpDef& op_def_HardSigmoid() {
-  static const OpDef def = activation(1, OpKind::kHardSigmoid, {"alpha", "beta"});
+  static const OpDef def = activation(1, OpKind::kHardSigmoid, attributes_of<HardSigmoidParams>());
   return def;
 }
 
 /// x, below zero alpha x.
 const OpDef& op_def_LeakyRelu() {
-  static const OpDef def = activation(1, OpKind::kLeakyRelu, {"alpha"});
+  static const OpDef def = activation(1, OpKind::kLeakyRelu, attributes_of<AlphaParams>());
   return def;
 }
 
 /// x tanh(log(1 + exp(x))).
 const OpDef& op_def_Mish() {
-  static const OpDef def = activation(18, OpKind::kMish, {});
+  static const OpDef def = activation(18, OpKind::kMish);
   return def;
 }
 
 /// gamma x, up to zero gamma alpha (exp(x) - 1).
 const OpDef& op_def_Selu() {
-  static const OpDef def = activation(1, OpKind::kSelu, {"alpha", "gamma"});
+  static const OpDef def = activation(1, OpKind::kSelu, attributes_of<SeluParams>());
   return def;
 }
 
 /// log(1 + exp(x)).
 const OpDef& op_def_Softplus() {
-  static const OpDef def = activation(1, OpKind::kSoftplus, {});
+  static const OpDef def = activation(1, OpKind::kSoftplus);
   return def;
 }
 
 /// x / (1 + |x|).
 const OpDef& op_def_Softsign() {
-  static const OpDef def = activation(1, OpKind::kSoftsign, {});
+  static const OpDef def = activation(1, OpKind::kSoftsign);
   return def;
 }
 
 /// x where it is above alpha, else 0.
 const OpDef& op_def_ThresholdedRelu() {
-  static const OpDef def = activation(10, OpKind::kThresholdedRelu, {"alpha"});
+  static const OpDef def = activation(10, OpKind::kThresholdedRelu, attributes_of<AlphaParams>());
   return def;
 }
 
 /// x + bias below -lambd, x - bias above lambd, else 0.
 const OpDef& op_def_Shrink() {
   static const OpDef def = [] {
-    OpDef d = activation(9, OpKind::kShrink, {"bias", "lambd"});
+    OpDef d = activation(9, OpKind::kShrink, attributes_of<ShrinkParams>());
     d.infer = infer_unary<kNumericTypes>;
     return d;
   }();

@@ -1,5 +1,6 @@
 // Functions of one element: one input, one output, same shape.
 #include "ops/elementwise.h"
+#include "ops/params/activation.h"
 
 namespace parallax {
 
@@ -20,8 +21,7 @@ std::optional<Expr> logical_not(const InferContext&, std::span<const Expr> x) {
 }
 
 InferResult infer_gelu(const InferContext& context) {
-  PX_ASSIGN([[maybe_unused]] auto form,
-            choice_attribute(context, "approximate", "none", {"none", "tanh"}));
+  PX_RETURN_IF_ERROR(read_params<GeluParams>(context));
   return infer_unary<kFloatTypes>(context);
 }
 
@@ -114,7 +114,7 @@ const OpDef& op_def_Sigmoid() {
 const OpDef& op_def_Silu() {
   static const OpDef def = [] {
     OpDef d = unary(OpKind::kSilu, infer_unary<kFloatTypes>);
-    d.attributes = {{"alpha", AttributeType::kFloat}};
+    d.attributes = attributes_of<AlphaParams>();
     d.internal = true;
     return d;
   }();
@@ -135,7 +135,7 @@ const OpDef& op_def_Gelu() {
   static const OpDef def = [] {
     OpDef d = unary(OpKind::kGelu, infer_gelu);
     d.since = 20;
-    d.attributes = {{"approximate", AttributeType::kString}};
+    d.attributes = attributes_of<GeluParams>();
     return d;
   }();
   return def;

@@ -12,6 +12,7 @@
 #include "base/files/hash.h"
 #include "base/status.h"
 #include "kernels/reference/index_space.h"
+#include "ops/params/activation.h"
 
 namespace parallax::opencl {
 namespace {
@@ -102,9 +103,9 @@ std::string special_formula(const Node& node, DType in, DType out, std::span<con
       return extreme_of(node.op == OpKind::kMax, in, x);
     case OpKind::kSilu:
       return fmt::format("{0} * (1.0f / (1.0f + exp(-({1} * {0}))))", x[0],
-                         literal(node.attributes.get_float("alpha", 1.0F)));
+                         literal(alpha_of(node)));
     case OpKind::kGelu:
-      if (node.attributes.get_string("approximate", "none") == "tanh") {
+      if (params_of<GeluParams>(node).form == GeluForm::kTanh) {
         return fmt::format(
             "0.5f * {0} * (1.0f + tanh(0.79788456f * ({0} + 0.044715f * {0} * {0} * {0})))", x[0]);
       }

@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "delegates/opencl/operators.h"
 #include "ops/op.h"
+#include "ops/params/activation.h"
 
 namespace parallax::opencl {
 namespace {
@@ -89,9 +90,9 @@ class StepFinder {
   std::optional<Activation> activation_of(NodeId id) const {
     const Node& node = graph_.nodes[id];
     if (!is_activation(node.op) || node.op == OpKind::kClip) return std::nullopt;
-    if (node.op == OpKind::kGelu && node.attributes.get_string("approximate", "none") != "none")
+    if (node.op == OpKind::kGelu && params_of<GeluParams>(node).form != GeluForm::kExact)
       return std::nullopt;
-    return Activation{.op = node.op, .alpha = node.attributes.get_float("alpha", 1.0F)};
+    return Activation{.op = node.op, .alpha = alpha_of(node)};
   }
 
   /// Returns the step of a product. All its inputs are computed before its node, so it runs in the

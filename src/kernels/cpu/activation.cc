@@ -1,6 +1,7 @@
 #include "kernels/cpu/activation.h"
 
 #include "ops/activation.h"
+#include "ops/params/activation.h"
 
 #include <string>
 
@@ -92,16 +93,15 @@ std::optional<Unary> with_parameters(std::optional<UnaryFunction> f) {
 }  // namespace
 
 std::optional<Unary> unary_function(const Node& node) {
-  const Attributes& attributes = node.attributes;
   if (node.op == OpKind::kGelu) {
-    const bool tanh = attributes.get_string("approximate", "none") == "tanh";
+    const bool tanh = params_of<GeluParams>(node).form == GeluForm::kTanh;
     return Unary{tanh ? UnaryFunction::kGeluTanh : UnaryFunction::kGeluErf};
   }
-  const float alpha = attributes.get_float("alpha", default_alpha(node.op));
+  const float alpha = alpha_of(node);
   if (node.op == OpKind::kSilu) return with_parameters(scaled_silu(alpha));
   if (const auto f = plain_function(node.op)) return Unary{*f};
-  return function_with(node.op, alpha, attributes.get_float("beta", kHardSigmoidBeta),
-                       attributes.get_float("gamma", kSeluGamma));
+  return function_with(node.op, alpha, params_of<HardSigmoidParams>(node).beta,
+                       params_of<SeluParams>(node).gamma);
 }
 
 std::optional<Unary> fused_activation(const Node& node) {
@@ -111,7 +111,7 @@ std::optional<Unary> fused_activation(const Node& node) {
   if (activation.op == OpKind::kGelu) return Unary{UnaryFunction::kGeluErf};
   if (activation.op == OpKind::kSilu) return with_parameters(scaled_silu(activation.alpha));
   if (const auto f = plain_function(activation.op)) return Unary{*f};
-  return function_with(activation.op, activation.alpha, activation.beta, kSeluGamma);
+  return function_with(activation.op, activation.alpha, activation.beta, SeluParams().gamma);
 }
 
 }  // namespace parallax

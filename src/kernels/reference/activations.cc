@@ -2,6 +2,7 @@
 #include "kernels/reference/activation.h"
 #include "kernels/reference/map_elements.h"
 #include "ops/activation.h"
+#include "ops/params/activation.h"
 
 namespace parallax {
 namespace {
@@ -26,11 +27,10 @@ T shrink_of(T x, T bias, T lambd) {
 }
 
 KernelResult shrink(const KernelRequest& request) {
-  const float bias = request.node.attributes.get_float("bias", 0.0F);
-  const float lambd = request.node.attributes.get_float("lambd", 0.5F);
+  const auto params = params_of<ShrinkParams>(request.node);
   return map_typed_elements<kNumericTypes>(request, [=](auto x) {
     using T = decltype(x);
-    return shrink_of<T>(x, convert<T>(bias), convert<T>(lambd));
+    return shrink_of<T>(x, convert<T>(params.bias), convert<T>(params.lambd));
   });
 }
 
@@ -38,9 +38,9 @@ KernelResult shrink(const KernelRequest& request) {
 
 KernelResult reference_activation(const KernelRequest& request) {
   const OpKind op = request.node.op;
-  const float alpha = request.node.attributes.get_float("alpha", default_alpha(op));
-  const float beta = request.node.attributes.get_float("beta", kHardSigmoidBeta);
-  const float gamma = request.node.attributes.get_float("gamma", kSeluGamma);
+  const float alpha = alpha_of(request.node);
+  const float beta = params_of<HardSigmoidParams>(request.node).beta;
+  const float gamma = params_of<SeluParams>(request.node).gamma;
   if (op == OpKind::kShrink) return shrink(request);
   return map_typed_elements<kFloatTypes>(request, [=](auto x) {
     using T = decltype(x);

@@ -1,6 +1,7 @@
 // Functions of one element: Abs, Exp, Relu, ..., Not, IsNaN, and Clip.
 #include "kernels/reference/activation.h"
 #include "kernels/reference/map_elements.h"
+#include "ops/params/activation.h"
 
 namespace parallax {
 namespace {
@@ -37,8 +38,7 @@ KernelResult float_function(const KernelRequest& request, F f) {
 
 /// Runs an activation operator with the function that kernels fuse (reference/activation.h).
 KernelResult activation_function(const KernelRequest& request) {
-  const Activation activation{.op = request.node.op,
-                              .alpha = request.node.attributes.get_float("alpha", 1.0F)};
+  const Activation activation{.op = request.node.op, .alpha = alpha_of(request.node)};
   return float_function(request, [activation](auto x) { return activate(activation, x); });
 }
 
@@ -78,7 +78,7 @@ KernelResult reference_unary(const KernelRequest& request) {
     case OpKind::kSilu:
       return activation_function(request);
     case OpKind::kGelu: {
-      if (request.node.attributes.get_string("approximate", "none") == "tanh")
+      if (params_of<GeluParams>(request.node).form == GeluForm::kTanh)
         return float_function(request, [](auto x) { return gelu_tanh_of(x); });
       return float_function(request, [](auto x) { return gelu_of(x); });
     }

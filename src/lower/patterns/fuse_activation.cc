@@ -11,6 +11,7 @@
 #include "lower/patterns/patterns.h"
 #include "ops/activation.h"
 #include "ops/op.h"
+#include "ops/params/activation.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -44,10 +45,9 @@ std::optional<Activation> activation_of(const Graph& graph, const Node& node,
     activation.low = *low;
     activation.high = *high;
   }
-  activation.alpha = node.attributes.get_float("alpha", default_alpha(node.op));
-  if (node.op == OpKind::kHardSigmoid)
-    activation.beta = node.attributes.get_float("beta", kHardSigmoidBeta);
-  if (node.attributes.get_string("approximate", "none") != "none") {
+  activation.alpha = alpha_of(node);
+  if (node.op == OpKind::kHardSigmoid) activation.beta = params_of<HardSigmoidParams>(node).beta;
+  if (params_of<GeluParams>(node).form != GeluForm::kExact) {
     why = "kernels of products have the exact Gelu alone";
   } else if (node.op == OpKind::kSilu && activation.alpha != 1 &&
              activation.alpha != kQuickGeluAlpha) {
@@ -101,8 +101,9 @@ void decompose_activation(Parts& parts) {
   const Activation& activation = node.epilogue.activation;
   std::vector<ValueId> inputs = {parts.op(node.op, node.inputs, node.attributes)};
   Attributes attributes;
-  if (has_alpha(activation.op)) attributes.set("alpha", activation.alpha);
-  if (activation.op == OpKind::kHardSigmoid) attributes.set("beta", activation.beta);
+  if (has_alpha(activation.op)) set_param(attributes, &AlphaParams::alpha, activation.alpha);
+  if (activation.op == OpKind::kHardSigmoid)
+    set_param(attributes, &HardSigmoidParams::beta, activation.beta);
   if (activation.op == OpKind::kClip) {
     inputs.push_back(parts.number(activation.low));
     inputs.push_back(parts.number(activation.high));

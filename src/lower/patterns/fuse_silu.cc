@@ -9,6 +9,7 @@
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
 #include "ops/activation.h"
+#include "ops/params/activation.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -70,7 +71,7 @@ Result<int> fuse_silu(Graph& graph, const PassContext& context) {
     const auto silu = silu_of(graph, readers, context, graph.nodes[id]);
     if (!silu) continue;
     Attributes attributes;
-    if (silu->alpha != 1) attributes.set("alpha", silu->alpha);
+    if (silu->alpha != 1) set_param(attributes, &AlphaParams::alpha, silu->alpha);
     rewrite_node(graph, id, OpKind::kSilu, {silu->x}, std::move(attributes));
     ++changes;
   }
@@ -79,7 +80,7 @@ Result<int> fuse_silu(Graph& graph, const PassContext& context) {
 }
 
 void decompose_silu(Parts& parts) {
-  const float alpha = parts.node().attributes.get_float("alpha", 1.0F);
+  const float alpha = alpha_of(parts.node());
   const ValueId x = parts.input(0);
   const ValueId scaled = alpha == 1 ? x : parts.op(OpKind::kMul, {x, parts.number(alpha)});
   parts.result(OpKind::kMul, {x, parts.op(OpKind::kSigmoid, {scaled})});

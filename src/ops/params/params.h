@@ -207,6 +207,15 @@ template <class Params, class T>
 void set_param(Node& node, T Params::*member, std::type_identity_t<T> value) {
   set_param(node.attributes, member, std::move(value));
 }
+template <class Params, class T>
+void set_param(Attributes& attributes, std::optional<T> Params::*member,
+               std::type_identity_t<T> value) {
+  attributes.set(std::string(param_name(member)), attribute_value<T>(std::move(value)));
+}
+template <class Params, class T>
+void set_param(Node& node, std::optional<T> Params::*member, std::type_identity_t<T> value) {
+  set_param(node.attributes, member, std::move(value));
+}
 /// Makes the attribute of a member absent.
 template <class Params, class T>
 void erase_param(Attributes& attributes, T Params::*member) {

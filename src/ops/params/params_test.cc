@@ -65,6 +65,7 @@ TEST(Params, WhatIsSetIsRead) {
   set_param(node, &AllParams::dtype, DType::kI64);
   set_param(node, &AllParams::fruit, Fruit::kPear);
   set_param(node, &AllParams::sizes, {1, 2});
+  set_param(node, &AllParams::limit, 0.25F);
   EXPECT_EQ(node.attributes.get_int("flag", 9), 0);
   EXPECT_EQ(node.attributes.get_int("dtype", 0), 7);
   EXPECT_EQ(node.attributes.get_string("fruit", ""), "PEAR");
@@ -76,6 +77,7 @@ TEST(Params, WhatIsSetIsRead) {
   EXPECT_EQ(params.dtype, DType::kI64);
   EXPECT_EQ(params.fruit, Fruit::kPear);
   EXPECT_THAT(params.sizes, testing::ElementsAre(1, 2));
+  EXPECT_EQ(params.limit, 0.25F);
   erase_param(node, &AllParams::count);
   EXPECT_EQ(params_of<AllParams>(node).count, 3);
 }

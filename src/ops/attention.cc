@@ -48,9 +48,15 @@ InferResult infer_attention(const InferContext& context) {
       return fail(context, "queries, keys and values must be matrices");
     }
   }
-  PX_ASSIGN(const Shape q, permuted_shape(context, kAttentionPerms[0], context.inputs[0].shape));
-  PX_ASSIGN(Shape k, permuted_shape(context, kAttentionPerms[1], context.inputs[1].shape));
-  PX_ASSIGN(Shape v, permuted_shape(context, kAttentionPerms[2], context.inputs[2].shape));
+  PX_ASSIGN(const Shape q, permuted_shape(context, kAttentionPerms[0],
+                                          context.node.attributes.get_ints(kAttentionPerms[0]),
+                                          context.inputs[0].shape));
+  PX_ASSIGN(Shape k, permuted_shape(context, kAttentionPerms[1],
+                                    context.node.attributes.get_ints(kAttentionPerms[1]),
+                                    context.inputs[1].shape));
+  PX_ASSIGN(Shape v, permuted_shape(context, kAttentionPerms[2],
+                                    context.node.attributes.get_ints(kAttentionPerms[2]),
+                                    context.inputs[2].shape));
   if (!unify(q.back(), k[k.size() - 2]) || !unify(k.back(), v[v.size() - 2])) {
     return fail(context, "inner dimensions differ");
   }
@@ -63,7 +69,8 @@ InferResult infer_attention(const InferContext& context) {
   PX_RETURN_IF_ERROR(check_mask(context, kAttentionMask, shape));
   PX_RETURN_IF_ERROR(check_mask(context, kAttentionChoice, shape));
   shape.back() = v.back();
-  PX_ASSIGN(shape, permuted_shape(context, kAttentionOutputPerm, shape));
+  PX_ASSIGN(shape, permuted_shape(context, kAttentionOutputPerm,
+                                  context.node.attributes.get_ints(kAttentionOutputPerm), shape));
   return one_output(DType::kF32, std::move(shape));
 }
 

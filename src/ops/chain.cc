@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "ops/common.h"
+#include "ops/params/quantised.h"
 
 namespace parallax {
 namespace {
@@ -185,7 +186,8 @@ bool can_be_chain_step(OpKind op, const Attributes& attributes) {
   if ((!def.elementwise && !quantises(op)) || def.shape_inputs != 0) return false;
   // Their elements depend on their places.
   if (op == OpKind::kBernoulli || op == OpKind::kRandomNormalLike ||
-      op == OpKind::kRandomUniformLike || attributes.get_int("block_size", 0) != 0)
+      op == OpKind::kRandomUniformLike ||
+      params_of<DequantizeLinearParams>(attributes).block_size != 0)
     return false;
   return std::ranges::all_of(attributes, [](const auto& attribute) {
     return std::holds_alternative<std::int64_t>(attribute.second) ||

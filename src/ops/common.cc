@@ -256,15 +256,14 @@ std::int64_t macs_per_input(const Node&, std::span<const Dims> inputs, std::span
 }
 
 Result<Shape> permuted_shape(const InferContext& context, std::string_view attribute,
-                             const Shape& shape) {
-  const auto stated = context.node.attributes.get_ints(attribute);
-  if (stated.empty()) return shape;
-  if (stated.size() != shape.size()) {
+                             std::span<const std::int64_t> perm, const Shape& shape) {
+  if (perm.empty()) return shape;
+  if (perm.size() != shape.size()) {
     return fail(context, fmt::format("{} is not a permutation of the axes", attribute));
   }
-  PX_ASSIGN(const auto perm, normalize_axes(context, stated, static_cast<int>(shape.size())));
+  PX_ASSIGN(const auto order, normalize_axes(context, perm, static_cast<int>(shape.size())));
   Shape result;
-  for (const int axis : perm) result.push_back(shape[static_cast<std::size_t>(axis)]);
+  for (const int axis : order) result.push_back(shape[static_cast<std::size_t>(axis)]);
   return result;
 }
 

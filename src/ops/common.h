@@ -59,10 +59,10 @@ Result<DType> dtype_attribute(const InferContext& context, DTypeSet types, DType
 /// Axes made non-negative; refuses those out of range and repeated ones.
 Result<std::vector<int>> normalize_axes(const InferContext& context,
                                         std::span<const std::int64_t> axes, int rank);
-/// `shape` with its axes in the order that the attribute tells, where it is there; refuses what is
-/// no permutation.
+/// `shape` with its axes in the order of `perm`, the value of `attribute`; empty: as they are.
+/// Refuses what is no permutation.
 Result<Shape> permuted_shape(const InferContext& context, std::string_view attribute,
-                             const Shape& shape);
+                             std::span<const std::int64_t> perm, const Shape& shape);
 /// The number of elements of the one-dimensional input i; nothing where it is not fixed.
 Result<std::optional<std::int64_t>> vector_length(const InferContext& context, std::size_t i);
 

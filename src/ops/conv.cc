@@ -1,6 +1,7 @@
 // Convolution in one, two, three or more spatial dimensions.
 #include <fmt/core.h>
 
+#include "ops/params/quantised.h"
 #include "ops/quantised.h"
 #include "ops/window.h"
 
@@ -106,7 +107,7 @@ const OpDef& op_def_ConvInteger() {
     OpDef d = since(10, convolution(OpKind::kConvInteger, infer_conv_integer));
     d.max_inputs = kProductInputs;
     d.internal_inputs = kProductInputs - kProductXScale;
-    d.attributes.push_back({kByteTable, AttributeType::kTensor, NodeOrigin::kPass});
+    d.attributes = attributes_of<ConvIntegerParams>();
     return d;
   }();
   return def;

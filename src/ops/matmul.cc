@@ -2,7 +2,8 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
-#include "ops/matmul.h"
+#include "ops/params/matmul.h"
+#include "ops/params/quantised.h"
 #include "ops/quantised.h"
 
 namespace parallax {
@@ -21,7 +22,9 @@ Status check_operands(const InferContext& context) {
 /// right a column; that axis is not in the result.
 Result<Shape> product_shape(const InferContext& context, std::size_t bias) {
   Shape a = context.inputs[0].shape;
-  PX_ASSIGN(Shape b, permuted_shape(context, kMatMulPerm, context.inputs[1].shape));
+  PX_ASSIGN(Shape b,
+            permuted_shape(context, param_name(&MatMulParams::b_perm),
+                           params_of<MatMulParams>(context.node).b_perm, context.inputs[1].shape));
   if (a.empty() || b.empty()) return fail(context, "a scalar cannot be multiplied");
   const bool row = a.size() == 1;
   const bool column = b.size() == 1;
@@ -86,14 +89,13 @@ InferResult infer_gemm(const InferContext& context) {
   PX_RETURN_IF_ERROR(check_operands(context));
   PX_RETURN_IF_ERROR(expect_rank(context, 0, 2));
   PX_RETURN_IF_ERROR(expect_rank(context, 1, 2));
-  PX_ASSIGN(const bool trans_a, flag_attribute(context, "transA", false));
-  PX_ASSIGN(const bool trans_b, flag_attribute(context, "transB", false));
+  PX_ASSIGN(const auto params, read_params<GemmParams>(context));
   const Shape& a = context.inputs[0].shape;
   const Shape& b = context.inputs[1].shape;
-  if (!unify(a[trans_a ? 0 : 1], b[trans_b ? 1 : 0])) {
+  if (!unify(a[params.trans_a ? 0 : 1], b[params.trans_b ? 1 : 0])) {
     return fail(context, "inner dimensions differ");
   }
-  Shape shape = {a[trans_a ? 1 : 0], b[trans_b ? 0 : 1]};
+  Shape shape = {a[params.trans_a ? 1 : 0], b[params.trans_b ? 0 : 1]};
   if (context.has(2)) {
     const Shape& c = context.inputs[2].shape;
     if (c.size() > 2) return fail(context, "input 2 must have rank 2 or less");
@@ -109,7 +111,7 @@ InferResult infer_gemm(const InferContext& context) {
 std::int64_t macs_gemm(const Node& node, std::span<const Dims> inputs,
                        std::span<const Dims> outputs) {
   if (inputs.empty() || outputs.empty() || inputs[0].rank() != 2) return 0;
-  const bool trans_a = node.attributes.get_int("transA", 0) != 0;
+  const bool trans_a = params_of<GemmParams>(node).trans_a;
   return saturating_mul(saturating_elements(outputs[0]), inputs[0][trans_a ? 0 : 1]);
 }
 
@@ -122,7 +124,7 @@ const OpDef& op_def_MatMul() {
     d.min_inputs = 2;
     d.max_inputs = 3;
     d.internal_inputs = 1;
-    d.attributes = {{kMatMulPerm, AttributeType::kInts, NodeOrigin::kPass}};
+    d.attributes = attributes_of<MatMulParams>();
     d.epilogue = true;
     d.infer = infer_matmul;
     d.macs = macs_matmul;
@@ -139,7 +141,7 @@ const OpDef& op_def_MatMulInteger() {
     d.min_inputs = 2;
     d.max_inputs = kProductInputs;
     d.internal_inputs = kProductInputs - kProductXScale;
-    d.attributes = {{kByteTable, AttributeType::kTensor, NodeOrigin::kPass}};
+    d.attributes = attributes_of<ByteTableParams>();
     d.epilogue = true;
     d.infer = infer_matmul_integer;
     d.macs = macs_matmul;
@@ -154,10 +156,7 @@ const OpDef& op_def_Gemm() {
     d.kind = OpKind::kGemm;
     d.min_inputs = 2;
     d.max_inputs = 3;
-    d.attributes = {{"alpha", AttributeType::kFloat},
-                    {"beta", AttributeType::kFloat},
-                    {"transA", AttributeType::kInt},
-                    {"transB", AttributeType::kInt}};
+    d.attributes = attributes_of<GemmParams>();
     d.epilogue = true;
     d.infer = infer_gemm;
     d.macs = macs_gemm;

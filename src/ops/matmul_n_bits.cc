@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
+#include "ops/params/matmul.h"
 #include "ops/quantised.h"
 
 namespace parallax {
@@ -53,11 +54,8 @@ std::int64_t macs_matmul_n_bits(const Node& node, std::span<const Dims>,
 
 std::optional<BitsProduct> bits_product(const Node& node) {
   constexpr std::int64_t kMax = std::int64_t{1} << 24;
-  BitsProduct sizes;
-  sizes.depth = node.attributes.get_int("K", 0);
-  sizes.columns = node.attributes.get_int("N", 0);
-  sizes.bits = node.attributes.get_int("bits", 4);
-  sizes.block = node.attributes.get_int("block_size", 0);
+  const auto params = params_of<MatMulNBitsParams>(node);
+  const BitsProduct sizes{params.depth, params.columns, params.bits, params.block_size};
   const bool in_range = sizes.depth > 0 && sizes.depth <= kMax && sizes.columns > 0 &&
                         sizes.columns <= kMax && sizes.block >= 16 && sizes.block <= kMax &&
                         sizes.block % 8 == 0;
@@ -71,11 +69,7 @@ const OpDef& op_def_MatMulNBits() {
     d.kind = OpKind::kMatMulNBits;
     d.min_inputs = 3;
     d.max_inputs = 6;
-    d.attributes = {{"K", AttributeType::kInt},
-                    {"N", AttributeType::kInt},
-                    {"bits", AttributeType::kInt},
-                    {"block_size", AttributeType::kInt},
-                    {"accuracy_level", AttributeType::kInt}};
+    d.attributes = attributes_of<MatMulNBitsParams>();
     d.infer = infer_matmul_n_bits;
     d.macs = macs_matmul_n_bits;
     return d;

@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
+#include "ops/params/quantised.h"
 
 namespace parallax {
 
@@ -29,10 +30,10 @@ Status check_blocks(const InferContext& context, std::size_t axis, std::int64_t 
 }
 
 /// One scale, one for each index along an axis, or one for each block along it.
-Status check_scales(const InferContext& context) {
+Status check_scales(const InferContext& context, const DequantizeLinearParams& params) {
   const Shape& x = context.inputs[0].shape;
   const Shape& scale = context.inputs[kScale].shape;
-  const std::int64_t block = context.node.attributes.get_int("block_size", 0);
+  const std::int64_t block = params.block_size;
   if (block < 0 || block > std::int64_t{1} << 31)
     return fail(context, "block_size is out of range");
   if (context.has(kZero)) {
@@ -44,7 +45,7 @@ Status check_scales(const InferContext& context) {
     if (!same) return fail(context, "scale and zero point must have one shape");
   }
   if (scale.empty() || (block == 0 && product(scale) == Expr(1))) return {};
-  PX_ASSIGN(const int axis, axis_attribute(context, "axis", 1, rank_of(context.inputs[0])));
+  PX_ASSIGN(const int axis, checked_axis(context, params.axis, rank_of(context.inputs[0])));
   const auto at = static_cast<std::size_t>(axis);
   if (block > 0) return check_blocks(context, at, block);
   if (scale.size() != 1) return fail(context, "a scale for each index must have one dimension");
@@ -52,10 +53,9 @@ Status check_scales(const InferContext& context) {
   return {};
 }
 
-/// The element type that attribute `name` says; nothing where it says none.
+/// The element type of the attribute `name`, of this ONNX number; nothing for 0.
 Result<std::optional<DType>> stated_type(const InferContext& context, std::string_view name,
-                                         DTypeSet types) {
-  const std::int64_t code = context.node.attributes.get_int(name, 0);
+                                         std::int64_t code, DTypeSet types) {
   if (code == 0) return std::optional<DType>();
   const auto dtype = dtype_from_onnx(code);
   if (!dtype || !contains(types, *dtype))
@@ -65,7 +65,7 @@ Result<std::optional<DType>> stated_type(const InferContext& context, std::strin
 
 /// A tensor of 8 bits through a table.
 InferResult infer_table(const InferContext& context) {
-  const Constant table = context.node.attributes.get<Constant>(kByteTable, {});
+  const Constant table = byte_table(context.node).value_or(Constant{});
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kByteIntegers));
   if (!contains(kByteIntegers, table.dtype) || table.dims.elements() != kByteTableSize)
     return fail(context, "the table must have 256 integers of 8 bits");
@@ -73,15 +73,16 @@ InferResult infer_table(const InferContext& context) {
 }
 
 InferResult infer_quantize(const InferContext& context) {
-  if (context.node.attributes.find(kByteTable) != nullptr) return infer_table(context);
+  if (has_byte_table(context.node)) return infer_table(context);
+  PX_ASSIGN(const auto params, read_params<QuantizeLinearParams>(context));
   if (!context.has(kScale)) return fail(context, "a scale is missing");
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kRealTypes));
   PX_RETURN_IF_ERROR(expect_dtype(context, kScale, kRealTypes | dtype_bit(DType::kF8E8M0)));
   PX_RETURN_IF_ERROR(expect_dtype(context, kZero, kQuantisedTypes));
-  PX_ASSIGN([[maybe_unused]] const auto precision, stated_type(context, "precision", kFloatTypes));
-  PX_ASSIGN([[maybe_unused]] const bool saturate, flag_attribute(context, "saturate", true));
-  PX_ASSIGN(const auto stated, stated_type(context, "output_dtype", kQuantisedTypes));
-  PX_RETURN_IF_ERROR(check_scales(context));
+  PX_RETURN_IF_ERROR(stated_type(context, "precision", params.precision, kFloatTypes));
+  PX_ASSIGN(const auto stated,
+            stated_type(context, "output_dtype", params.output_dtype, kQuantisedTypes));
+  PX_RETURN_IF_ERROR(check_scales(context, params));
   if (context.has(kZero) && stated && *stated != context.inputs[kZero].dtype)
     return fail(context, "output_dtype is not the type of the zero point");
   const DType fallback = context.has(kZero) ? context.inputs[kZero].dtype : DType::kU8;
@@ -92,8 +93,10 @@ InferResult infer_dequantize(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kDequantisedTypes));
   PX_RETURN_IF_ERROR(expect_dtype(context, kScale, kFloatTypes | dtype_bit(DType::kF8E8M0)));
   PX_RETURN_IF_ERROR(expect_same_dtype(context, kZero));
-  PX_ASSIGN(const auto stated, stated_type(context, "output_dtype", kFloatTypes));
-  PX_RETURN_IF_ERROR(check_scales(context));
+  PX_ASSIGN(const auto params, read_params<DequantizeLinearParams>(context));
+  PX_ASSIGN(const auto stated,
+            stated_type(context, "output_dtype", params.output_dtype, kFloatTypes));
+  PX_RETURN_IF_ERROR(check_scales(context, params));
   const DType scale = context.inputs[kScale].dtype;
   return one_output(stated.value_or(contains(kFloatTypes, scale) ? scale : DType::kF32),
                     context.inputs[0].shape);
@@ -105,23 +108,19 @@ InferResult infer_dynamic_quantize(const InferContext& context) {
       {DType::kU8, context.inputs[0].shape, {}}, {DType::kF32, {}, {}}, {DType::kU8, {}, {}}};
 }
 
-/// The type that quantised results have, through their table where there is one.
+/// The type that quantised results have, through their table if there is one.
 Result<DType> requantised_type(const InferContext& context) {
-  const AttributeValue* const value = context.node.attributes.find(kByteTable);
-  if (value == nullptr) return context.inputs[kProductYZero].dtype;
-  const Constant table = context.node.attributes.get<Constant>(kByteTable, {});
-  if (!contains(kByteIntegers, table.dtype) || table.dims.elements() != kByteTableSize)
+  const std::optional<Constant> table = byte_table(context.node);
+  if (!table) return context.inputs[kProductYZero].dtype;
+  if (!contains(kByteIntegers, table->dtype) || table->dims.elements() != kByteTableSize)
     return fail(context, "the table must have 256 integers of 8 bits");
-  return table.dtype;
+  return table->dtype;
 }
 
 OpDef linear(OpKind kind, InferResult (*infer)(const InferContext&)) {
   OpDef def = since(10, {});
   def.kind = kind;
   def.max_inputs = 3;
-  def.attributes = {{"axis", AttributeType::kInt},
-                    {"block_size", AttributeType::kInt},
-                    {"output_dtype", AttributeType::kInt}};
   def.infer = infer;
   def.macs = macs_per_output;
   return def;
@@ -155,9 +154,7 @@ Result<DType> integer_product_type(const InferContext& context) {
 const OpDef& op_def_QuantizeLinear() {
   static const OpDef def = [] {
     OpDef d = linear(OpKind::kQuantizeLinear, infer_quantize);
-    d.attributes.push_back({"precision", AttributeType::kInt});
-    d.attributes.push_back({"saturate", AttributeType::kInt});
-    d.attributes.push_back({kByteTable, AttributeType::kTensor, NodeOrigin::kPass});
+    d.attributes = attributes_of<QuantizeLinearParams>();
     return d;
   }();
   return def;
@@ -166,6 +163,7 @@ const OpDef& op_def_QuantizeLinear() {
 const OpDef& op_def_DequantizeLinear() {
   static const OpDef def = [] {
     OpDef d = linear(OpKind::kDequantizeLinear, infer_dequantize);
+    d.attributes = attributes_of<DequantizeLinearParams>();
     d.min_inputs = 2;
     return d;
   }();

@@ -11,12 +11,6 @@
 
 namespace parallax {
 
-/// QuantizeLinear of a tensor of 8 bits: element x becomes entry x of this tensor of 256, an x
-/// below zero the entry that its bits as an unsigned number name. Also of ConvInteger and
-/// MatMulInteger, after they quantised their results.
-inline constexpr std::string_view kByteTable = "table";
-inline constexpr std::int64_t kByteTableSize = 256;
-
 /// Inputs of ConvInteger and MatMulInteger. From kProductXScale on passes set them: with both
 /// scales the result is that of real numbers, plus the bias, an f32 for each filter or column; with
 /// those of the result as well it is quantised.

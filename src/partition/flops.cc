@@ -4,6 +4,7 @@
 
 #include "base/checked.h"
 #include "ops/op.h"
+#include "ops/params/matmul.h"
 #include "ops/params/window.h"
 
 namespace parallax {
@@ -51,7 +52,7 @@ std::int64_t transposed_convolution(std::span<const Dims> inputs) {
 
 std::int64_t matrix_product(const Node& node, std::span<const Dims> inputs, const Dims& output) {
   if (inputs.empty() || inputs[0].rank() == 0) return 0;
-  const bool transposed = node.op == OpKind::kGemm && node.attributes.get_int("transA", 0) != 0;
+  const bool transposed = node.op == OpKind::kGemm && params_of<GemmParams>(node).trans_a;
   const int rank = inputs[0].rank();
   const std::int64_t k = inputs[0][transposed && rank == 2 ? 0 : rank - 1];
   std::int64_t flops = multiply(2, k);

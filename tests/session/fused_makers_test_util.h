@@ -12,7 +12,8 @@
 
 #include "ops/activation.h"
 #include "ops/attention.h"
-#include "ops/matmul.h"
+#include "ops/params/matmul.h"
+#include "ops/params/quantised.h"
 #include "ops/quantised.h"
 #include "session/chain_maker_test_util.h"
 #include "session/node_maker_test_util.h"
@@ -82,7 +83,7 @@ inline void make_matmul_perm(Maker& m) {
   const Product dims =
       product_of(m, m.dims(static_cast<std::size_t>(m.below(3))), m.dim(40), m.dim(40), m.dim(40));
   const ValueId a = m.input(dims.a);
-  m.node(OpKind::kMatMul, {a, m.permuted(dims.b, kMatMulPerm, 100, true)});
+  m.node(OpKind::kMatMul, {a, m.permuted(dims.b, param_name(&MatMulParams::b_perm), 100, true)});
 }
 
 inline void make_attention(Maker& m) {
@@ -151,7 +152,7 @@ inline Constant rising_table(Maker& m) {
 }
 
 inline void make_byte_table(Maker& m) {
-  m.attributes.set(std::string(kByteTable), rising_table(m));
+  set_param(m.attributes, &ByteTableParams::table, rising_table(m));
   m.node(OpKind::kQuantizeLinear, {m.input(m.dims(static_cast<std::size_t>(m.below(5))),
                                            m.one_of({DType::kU8, DType::kI8}))});
 }
@@ -183,7 +184,7 @@ inline void make_integer_product(Maker& m, int requantised) {
 }
 inline void make_scaled_product(Maker& m) { make_integer_product(m, 50); }
 inline void make_looked_up_product(Maker& m) {
-  m.attributes.set(std::string(kByteTable), rising_table(m));
+  set_param(m.attributes, &ByteTableParams::table, rising_table(m));
   make_integer_product(m, 100);
 }
 

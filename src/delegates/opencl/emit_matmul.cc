@@ -1,6 +1,7 @@
 // Emits MatMul and Gemm.
 #include "delegates/opencl/emitters.h"
 #include "kernels/reference/common.h"
+#include "ops/params/matmul.h"
 
 namespace parallax::opencl {
 namespace {
@@ -106,9 +107,8 @@ Status emit_matmul(Emission& e) {
 /// alpha * A' * B' + beta * C.
 Status emit_gemm(Emission& e) {
   if (e.out().elements() == 0) return {};
-  const Attributes& attributes = e.node.attributes;
-  const bool trans_a = attributes.get_int("transA", 0) != 0,
-             trans_b = attributes.get_int("transB", 0) != 0;
+  const auto params = params_of<GemmParams>(e.node);
+  const bool trans_a = params.trans_a, trans_b = params.trans_b;
   const Dims& a = e.in(0);
   ProductArgument p;
   p.m = int_of(e.out()[0]);
@@ -121,12 +121,7 @@ Status emit_gemm(Emission& e) {
   p.b_row = trans_b ? 1 : p.n;
   p.b_column = trans_b ? p.k : 1;
   p.batches = 1;
-  ResultArgument r{attributes.get_float("alpha", 1.0F),
-                   attributes.get_float("beta", 1.0F),
-                   0,
-                   0,
-                   0,
-                   e.finish.then};
+  ResultArgument r{params.alpha, params.beta, 0, 0, 0, e.finish.then};
   if (e.has(2)) {
     const Strides c = broadcast_strides(e.in(2), e.out());
     r.has_c = 1;

@@ -4,6 +4,7 @@
 #include "kernels/reference/activation.h"
 #include "kernels/reference/image.h"
 #include "kernels/reference/quantised.h"
+#include "ops/params/quantised.h"
 #include "ops/params/window.h"
 
 namespace parallax {
@@ -22,7 +23,7 @@ struct Finish {
         has_bias(request.has(kProductBias)),
         activation(request.node.epilogue.activation) {
     if (requantised) zero = request.inputs[kProductYZero].dtype;
-    const auto constant = request.node.attributes.get<Constant>(kByteTable, {});
+    const auto constant = byte_table(request.node).value_or(Constant{});
     has_table = std::ssize(constant.bytes) == kByteTableSize;
     if (has_table) std::memcpy(table.data(), constant.bytes.data(), table.size());
   }

@@ -6,7 +6,7 @@
 #include "kernels/reference/activation.h"
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
-#include "ops/matmul.h"
+#include "ops/params/matmul.h"
 
 namespace parallax {
 namespace {
@@ -159,8 +159,7 @@ T scaled(float alpha, T y) {
 
 KernelResult reference_matmul(const KernelRequest& request) {
   const Dims& a = request.inputs[0].dims;
-  const Permuted b =
-      permuted(request.inputs[1].dims, request.node.attributes.get_ints(kMatMulPerm));
+  const Permuted b = permuted(request.inputs[1].dims, params_of<MatMulParams>(request.node).b_perm);
   const auto row_axis = static_cast<std::size_t>(std::max(b.dims.rank() - 2, 0));
   Product p;
   p.inner = a[a.rank() - 1];
@@ -202,8 +201,8 @@ KernelResult reference_matmul(const KernelRequest& request) {
 
 /// alpha * A' * B' + beta * C.
 KernelResult reference_gemm(const KernelRequest& request) {
-  const Attributes& attributes = request.node.attributes;
-  const bool trans_a = attributes.get_int("transA", 0) != 0;
+  const auto params = params_of<GemmParams>(request.node);
+  const bool trans_a = params.trans_a;
   const Dims& a = request.inputs[0].dims;
   const Dims& out = request.outputs[0].dims;
   Product p;
@@ -212,14 +211,13 @@ KernelResult reference_gemm(const KernelRequest& request) {
   p.inner = a[trans_a ? 0 : 1];
   p.a_row = trans_a ? 1 : p.inner;
   p.a_step = trans_a ? p.rows : 1;
-  const bool trans_b = attributes.get_int("transB", 0) != 0;
+  const bool trans_b = params.trans_b;
   p.b_row = trans_b ? 1 : p.columns;
   p.b_column = trans_b ? p.inner : 1;
   if (a.elements() != p.rows * p.inner || request.inputs[1].elements() != p.inner * p.columns) {
     return make_error(ErrorCode::kInvalidInput, "inner dimensions differ");
   }
-  const float alpha = attributes.get_float("alpha", 1.0F),
-              beta = attributes.get_float("beta", 1.0F);
+  const float alpha = params.alpha, beta = params.beta;
   const Activation activation = request.node.epilogue.activation;
   const bool has_c = request.has(2);
   const Strides c = has_c ? broadcast_strides(request.inputs[2].dims, out) : Strides{};

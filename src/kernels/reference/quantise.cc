@@ -1,5 +1,6 @@
 // QuantizeLinear, DequantizeLinear, DynamicQuantizeLinear.
 #include "kernels/reference/quantised.h"
+#include "ops/params/quantised.h"
 #include "parallax/elements.h"
 
 namespace parallax {
@@ -22,7 +23,7 @@ constexpr std::int64_t kPerByte = 8;
 KernelResult table_kernel(const KernelRequest& request) {
   const std::int64_t count = request.outputs[0].elements();
   const std::int64_t tiles = tile_count(count, kElementsPerTile);
-  const auto table = request.node.attributes.get<Constant>(kByteTable, {});
+  const auto table = byte_table(request.node).value_or(Constant{});
   if (std::ssize(table.bytes) != kByteTableSize) return nullptr;
   std::array<std::byte, kByteTableSize> entries{};
   std::memcpy(entries.data(), table.bytes.data(), entries.size());
@@ -66,7 +67,7 @@ KernelResult quantize_to_floats(const KernelRequest& request) {
   const DType zero = zero_type(request, request.outputs[0].dtype);
   if (!is_float(request.outputs[0].dtype) || !is_float(zero)) return nullptr;
   Narrowing how;
-  how.saturate = request.node.attributes.get_int("saturate", 1) != 0;
+  how.saturate = params_of<QuantizeLinearParams>(request.node).saturate;
   return map_floats(request, zero, how,
                     [](float x, float scale, float point) { return x / scale + point; });
 }
@@ -81,7 +82,7 @@ KernelResult dequantize_floats(const KernelRequest& request) {
 }  // namespace
 
 KernelResult reference_quantize(const KernelRequest& request) {
-  if (request.node.attributes.find(kByteTable) != nullptr) return table_kernel(request);
+  if (has_byte_table(request.node)) return table_kernel(request);
   const DType to = request.outputs[0].dtype;
   const auto range_of_type = integer_range(to);
   const DType real = request.inputs[kScale].dtype;

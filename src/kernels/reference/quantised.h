@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "kernels/reference/common.h"
+#include "ops/params/quantised.h"
 #include "ops/quantised.h"
 
 namespace parallax {
@@ -81,11 +82,12 @@ class ScaleOrder {
   /// ops/quantised.cc.
   explicit ScaleOrder(const KernelRequest& request) {
     const Dims& x = request.inputs[0].dims;
-    const std::int64_t block = request.node.attributes.get_int("block_size", 0);
+    const auto params = params_of<DequantizeLinearParams>(request.node);
+    const std::int64_t block = params.block_size;
     // A scalar, or one element without blocks, is the scale of all elements.
     const Dims& scale = request.inputs[1].dims;
     if (scale.rank() == 0 || (block == 0 && scale.elements() == 1)) return;
-    const int axis = positive_axis(request.node.attributes.get_int("axis", 1), x.rank());
+    const int axis = positive_axis(params.axis, x.rank());
     one_ = false;
     length_ = std::max<std::int64_t>(x[axis], 1);
     inner_ = std::max<std::int64_t>(count_of(x, axis + 1, x.rank()), 1);

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "kernels/reference/testing.h"
+#include "ops/params/quantised.h"
 #include "ops/quantised.h"
 
 namespace parallax {
@@ -50,7 +51,8 @@ TEST(ReferenceQuantize, LooksBytesUp) {
   for (std::size_t i = 0; i < entries.size(); ++i) entries[i] = static_cast<std::uint8_t>(255 - i);
   const Constant table =
       make_constant(DType::kU8, Dims{kByteTableSize}, std::as_bytes(std::span(entries)));
-  const Attributes through = test_attributes({{std::string(kByteTable), table}});
+  const Attributes through =
+      test_attributes({{std::string(param_name(&ByteTableParams::table)), table}});
   EXPECT_EQ(run_one<std::uint8_t>(OpKind::kQuantizeLinear,
                                   test_inputs(row<std::int8_t>({0, 1, -1, -128})), through),
             (ByteList{255, 254, 0, 127}));

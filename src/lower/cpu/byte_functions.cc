@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ops/op.h"
+#include "ops/params/quantised.h"
 #include "ops/quantised.h"
 #include "simplify/rewrite.h"
 
@@ -22,7 +23,8 @@ bool is_number(const Graph& graph, ValueId id) {
 
 /// Returns whether the node has one scale and at most one zero point, both constants.
 bool has_one_scale(const Graph& graph, const Node& node) {
-  if (node.attributes.get_int("block_size", 0) != 0 || node.inputs.size() < 2) return false;
+  if (params_of<DequantizeLinearParams>(node).block_size != 0 || node.inputs.size() < 2)
+    return false;
   if (!node.inputs[1].valid() || !is_number(graph, node.inputs[1])) return false;
   if (graph.values[node.inputs[1]].dtype != DType::kF32) return false;
   return node.inputs.size() < 3 || !node.inputs[2].valid() || is_number(graph, node.inputs[2]);
@@ -59,7 +61,7 @@ std::optional<RealBytes> real_bytes(const Graph& graph, ValueId value) {
 }
 
 bool quantises_to_bytes(const Graph& graph, const Node& node) {
-  return node.op == OpKind::kQuantizeLinear && node.attributes.find(kByteTable) == nullptr &&
+  return node.op == OpKind::kQuantizeLinear && !has_byte_table(node) &&
          has_one_scale(graph, node) && node.outputs[0].valid() &&
          is_bytes(graph, node.outputs[0]) && graph.values[node.inputs[0]].dtype == DType::kF32;
 }

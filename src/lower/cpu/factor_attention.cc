@@ -10,7 +10,7 @@
 #include "lower/patterns/fuse_util.h"
 #include "ops/attention.h"
 #include "ops/infer.h"
-#include "ops/matmul.h"
+#include "ops/params/matmul.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -157,7 +157,7 @@ class Factoring {
   /// Appends x Transpose(weights, perm).
   Result<ValueId> product(ValueId x, ValueId weights, const Perm& perm, std::string_view suffix) {
     Attributes attributes;
-    attributes.set(std::string(kMatMulPerm), perm);
+    set_param(attributes, &MatMulParams::b_perm, perm);
     return op(OpKind::kMatMul, {x, weights}, std::move(attributes), suffix);
   }
 

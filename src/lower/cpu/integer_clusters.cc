@@ -11,6 +11,7 @@
 #include "lower/cpu/byte_functions.h"
 #include "lower/cpu/lower.h"
 #include "ops/infer.h"
+#include "ops/params/quantised.h"
 #include "ops/params/resize.h"
 #include "ops/params/window.h"
 #include "ops/quantised.h"
@@ -119,7 +120,7 @@ class Clusters {
 
   void write_look_up(ValueId from, ValueId to, const Constant& table, const std::string& name) {
     Attributes attributes;
-    attributes.set(std::string(kByteTable), table);
+    set_param(attributes, &ByteTableParams::table, table);
     append({name, OpKind::kQuantizeLinear, std::move(attributes), {from}, {to}});
   }
 
@@ -190,7 +191,9 @@ class Clusters {
   };
   std::optional<Weights> weights_of(ValueId real, std::int64_t axis) const {
     const Node* node = produced_by(graph_, real, OpKind::kDequantizeLinear);
-    if (node == nullptr || node->attributes.get_int("block_size", 0) != 0) return std::nullopt;
+    if (node == nullptr) return std::nullopt;
+    const auto params = params_of<DequantizeLinearParams>(*node);
+    if (params.block_size != 0) return std::nullopt;
     Weights weights{node->inputs[0], node->inputs[1],
                     node->inputs.size() > 2 ? node->inputs[2] : ValueId{}};
     const auto& constant = graph_.values[weights.bytes].constant;
@@ -198,7 +201,7 @@ class Clusters {
     if (!constant || scale == nullptr || !contains(kByteIntegers, constant->dtype))
       return std::nullopt;
     const std::int64_t rank = constant->dims.rank();
-    std::int64_t stated = node->attributes.get_int("axis", 1);
+    std::int64_t stated = params.axis;
     if (stated < 0) stated += rank;
     if (scale->dims.elements() != 1 && (stated != axis || scale->dims.rank() != 1))
       return std::nullopt;
@@ -319,11 +322,9 @@ class Clusters {
   int changes_ = 0;
 };
 
-/// Returns the table in which `node` looks bytes up; null if it is not such a node.
-const Constant* look_up_of(const Node& node) {
-  const AttributeValue* value = node.attributes.find(kByteTable);
-  return value == nullptr || node.op != OpKind::kQuantizeLinear ? nullptr
-                                                                : std::get_if<Constant>(value);
+/// Returns the table in which `node` looks bytes up; nullopt if it is not such a node.
+std::optional<Constant> look_up_of(const Node& node) {
+  return node.op == OpKind::kQuantizeLinear ? byte_table(node) : std::nullopt;
 }
 
 }  // namespace
@@ -343,16 +344,15 @@ Result<int> fuse_byte_tables(Graph& graph, const PassContext&) {
   const Readers readers(graph);
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
-    const Constant* table = look_up_of(graph.nodes[id]);
-    if (table == nullptr || !readers.single(graph.nodes[id].inputs[0])) continue;
+    const std::optional<Constant> table = look_up_of(graph.nodes[id]);
+    if (!table || !readers.single(graph.nodes[id].inputs[0])) continue;
     const Value& bytes = graph.values[graph.nodes[id].inputs[0]];
     if (bytes.kind != ValueKind::kResult) continue;
     const Node& maker = graph.nodes[bytes.producer];
     const bool product = maker.op == OpKind::kConvInteger || maker.op == OpKind::kMatMulInteger;
-    if (!product || !is_requantised(maker) || maker.attributes.find(kByteTable) != nullptr)
-      continue;
+    if (!product || !is_requantised(maker) || has_byte_table(maker)) continue;
     Attributes attributes = maker.attributes;
-    attributes.set(std::string(kByteTable), *table);
+    set_param(attributes, &ByteTableParams::table, *table);
     rewrite_node(graph, id, maker.op, maker.inputs, std::move(attributes), maker.epilogue);
     ++changes;
   }

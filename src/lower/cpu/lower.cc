@@ -4,7 +4,8 @@
 
 #include "lower/patterns/nhwc_rules.h"
 #include "lower/patterns/patterns.h"
-#include "ops/matmul.h"
+#include "ops/params/matmul.h"
+#include "ops/params/quantised.h"
 #include "ops/params/window.h"
 #include "ops/quantised.h"
 #include "simplify/simplify.h"
@@ -65,8 +66,8 @@ namespace {
 void decompose_matmul_perm(Parts& parts) {
   std::vector<ValueId> inputs = parts.node().inputs;
   Attributes attributes = parts.node().attributes;
-  inputs[1] = parts.transposed(inputs[1], attributes.get_ints(kMatMulPerm));
-  attributes.erase(kMatMulPerm);
+  inputs[1] = parts.transposed(inputs[1], params_of<MatMulParams>(attributes).b_perm);
+  erase_param(attributes, &MatMulParams::b_perm);
   parts.result(OpKind::kMatMul, std::move(inputs), std::move(attributes));
 }
 
@@ -89,15 +90,15 @@ void decompose_byte_table(Parts& parts) {
   Attributes to;
   to.set("to", std::int64_t{info_of(DType::kI64).onnx});
   const ValueId at = parts.op(OpKind::kCast, {parts.input(0)}, std::move(to));
-  const ValueId table = parts.constant(parts.node().attributes.get<Constant>(kByteTable, {}));
+  const ValueId table = parts.constant(byte_table(parts.node()).value_or(Constant{}));
   parts.result(OpKind::kGather, {table, at});
 }
 
 /// Decomposes an integer product whose results are looked up in a table.
 void decompose_looked_up(Parts& parts) {
   Attributes attributes = parts.node().attributes, table;
-  table.set(std::string(kByteTable), *attributes.find(kByteTable));
-  attributes.erase(kByteTable);
+  set_param(table, &ByteTableParams::table, byte_table(parts.node()).value_or(Constant{}));
+  erase_param(attributes, &ByteTableParams::table);
   const ValueId bytes = parts.op(parts.node().op, parts.node().inputs, std::move(attributes));
   parts.last_epilogue(parts.node().epilogue);
   parts.result(OpKind::kQuantizeLinear, {bytes}, std::move(table));
@@ -119,7 +120,7 @@ ValueId real_operand(Parts& parts, ProductInput operand, std::int64_t axis) {
     inputs.push_back(as_many(parts, zero, scale));
   }
   Attributes along;
-  along.set("axis", axis);
+  set_param(along, &DequantizeLinearParams::axis, axis);
   return parts.op(OpKind::kDequantizeLinear, std::move(inputs), std::move(along));
 }
 
@@ -144,14 +145,10 @@ void decompose_scaled(Parts& parts) {
 
 constexpr Decomposition kOwn[] = {
     {"byte table",
-     [](const Node& node) {
-       return node.op == OpKind::kQuantizeLinear && node.attributes.find(kByteTable) != nullptr;
-     },
+     [](const Node& node) { return node.op == OpKind::kQuantizeLinear && has_byte_table(node); },
      decompose_byte_table},
     {"integer product looked up",
-     [](const Node& node) {
-       return node.op != OpKind::kQuantizeLinear && node.attributes.find(kByteTable) != nullptr;
-     },
+     [](const Node& node) { return node.op != OpKind::kQuantizeLinear && has_byte_table(node); },
      decompose_looked_up},
     {"integer product scaled",
      [](const Node& node) {
@@ -160,7 +157,7 @@ constexpr Decomposition kOwn[] = {
      },
      decompose_scaled},
     {"MatMul of transposed",
-     [](const Node& node) { return node.attributes.find(kMatMulPerm) != nullptr; },
+     [](const Node& node) { return !params_of<MatMulParams>(node).b_perm.empty(); },
      decompose_matmul_perm},
     {"layout", [](const Node& node) { return channels_last(node); }, decompose_layout},
 };

@@ -20,6 +20,7 @@
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
 #include "ops/chain.h"
+#include "ops/params/quantised.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -211,7 +212,8 @@ class ChainWriter {
     step.op = node.op;
     step.dtype = graph_.values[node.outputs[0]].dtype;
     step.attributes = node.attributes;
-    if (quantises(node.op)) step.attributes.erase("axis");  // a block has no axes
+    if (quantises(node.op))
+      erase_param(step.attributes, &DequantizeLinearParams::axis);  // a block has no axes
     for (const ValueId input : node.inputs) step.operands.push_back(operand(input));
     program_.steps.push_back(std::move(step));
   }

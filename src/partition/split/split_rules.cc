@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/op.h"
+#include "ops/params/matmul.h"
 #include "ops/params/resize.h"
 #include "ops/params/window.h"
 
@@ -63,10 +64,9 @@ std::optional<SplitRule> matmul_rule(const Sized& n, int axis) {
 
 std::optional<SplitRule> gemm_rule(const Sized& n, int axis) {
   SplitRule rule = all_whole(n, axis);
-  const bool a = n.node.attributes.get_int("transA", 0) != 0;
-  const bool b = n.node.attributes.get_int("transB", 0) != 0;
-  if (axis == 0) rule.inputs[0] = same(a ? 1 : 0);
-  if (axis == 1) rule.inputs[1] = same(b ? 0 : 1);
+  const auto params = params_of<GemmParams>(n.node);
+  if (axis == 0) rule.inputs[0] = same(params.trans_a ? 1 : 0);
+  if (axis == 1) rule.inputs[1] = same(params.trans_b ? 0 : 1);
   if (n.inputs.size() > 2) rule.inputs[2] = broadcast_rows(n, 2, axis);
   return rule;
 }

@@ -12,7 +12,7 @@
 #include "kernels/cpu/gemm/cut.h"
 #include "kernels/cpu/gemm/matmul_block.h"
 #include "kernels/cpu/tiles.h"
-#include "ops/matmul.h"
+#include "ops/params/matmul.h"
 
 namespace parallax {
 namespace {
@@ -145,7 +145,7 @@ Result<std::unique_ptr<Kernel>> blocks(const KernelRequest& request) {
   const auto activation = fused_activation(request.node);
   if (b.dtype != DType::kF32 || !activation || a.dims.rank() < 1 || b.dims.rank() < 1)
     return not_covered();
-  const auto perm = request.node.attributes.get_ints(kMatMulPerm);
+  const auto perm = params_of<MatMulParams>(request.node).b_perm;
   BatchedShape shape = batched_shape(a.dims, b.dims, perm, request.outputs[0].dims);
   if (shape.b.column_stride != 1 && shape.b.row_stride != 1) return not_covered();
   if (shape.depth == 0 || (request.has(2) && request.inputs[2].elements() != shape.columns))

@@ -10,7 +10,7 @@
 #include "kernels/cpu/gemm/cut.h"
 #include "kernels/cpu/gemm/packed_matrix.h"
 #include "kernels/cpu/tiles.h"
-#include "ops/matmul.h"
+#include "ops/params/matmul.h"
 
 namespace parallax {
 namespace {
@@ -78,7 +78,7 @@ std::optional<ConstantProduct> matmul_product(const KernelRequest& request) {
   const TensorDesc& b = request.inputs[1];
   const int rank = b.dims.rank();
   if (b.dtype != DType::kF32 || b.data == nullptr || rank < 2 || a.dims.rank() < 1 ||
-      request.node.attributes.find(kMatMulPerm) != nullptr)
+      !params_of<MatMulParams>(request.node).b_perm.empty())
     return std::nullopt;
   const std::int64_t depth = b.dims[rank - 2], columns = b.dims[rank - 1];
   if (b.elements() != depth * columns || a.dims[a.dims.rank() - 1] != depth || columns == 0 ||
@@ -92,16 +92,14 @@ std::optional<ConstantProduct> matmul_product(const KernelRequest& request) {
 std::optional<ConstantProduct> gemm_product(const KernelRequest& request) {
   const TensorDesc& a = request.inputs[0];
   const TensorDesc& b = request.inputs[1];
-  const Attributes& attributes = request.node.attributes;
+  const auto params = params_of<GemmParams>(request.node);
   if (b.dtype != DType::kF32 || b.data == nullptr || b.dims.rank() != 2 || a.dims.rank() != 2 ||
-      attributes.get_int("transA", 0) != 0 ||
-      (request.has(2) && attributes.get_float("beta", 1.0F) != 1.0F))
+      params.trans_a || (request.has(2) && params.beta != 1.0F))
     return std::nullopt;
-  const bool transposed = attributes.get_int("transB", 0) != 0;
+  const bool transposed = params.trans_b;
   const std::int64_t depth = b.dims[transposed ? 1 : 0], columns = b.dims[transposed ? 0 : 1];
   if (a.dims[1] != depth || columns == 0) return std::nullopt;
-  return ConstantProduct{{b.data, depth, columns, transposed, attributes.get_float("alpha", 1.0F)},
-                         a.dims[0]};
+  return ConstantProduct{{b.data, depth, columns, transposed, params.alpha}, a.dims[0]};
 }
 
 bool takes(const KernelRequest& request, const std::optional<ConstantProduct>& product) {

@@ -4,6 +4,7 @@
 
 #include "kernels/cpu/cpu_test_util.h"
 #include "kernels/cpu/gemm/byte_loops.h"
+#include "ops/params/quantised.h"
 
 namespace parallax {
 
@@ -157,7 +158,7 @@ TEST(ByteProducts, LookResultsUp) {
   const Constant table =
       make_constant(DType::kU8, Dims{kByteTableSize}, std::as_bytes(std::span(entries)));
   KernelRun run = product_run(OpKind::kMatMulInteger, {20, 40}, {40, 90}, 90, kForms[4]);
-  run.attributes.set(std::string(kByteTable), table);
+  set_param(run.attributes, &ByteTableParams::table, table);
   expect_like_reference(run, byte_panels_matmul);
 }
 

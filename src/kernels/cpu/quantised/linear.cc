@@ -9,6 +9,7 @@
 #include "kernels/cpu/gemm/byte_loops.h"
 #include "kernels/cpu/quantised/linear_loops.h"
 #include "kernels/cpu/tiles.h"
+#include "ops/params/quantised.h"
 #include "ops/quantised.h"
 
 namespace parallax {
@@ -19,7 +20,7 @@ constexpr std::size_t kScale = 1, kZero = 2;
 bool has_one_scale(const KernelRequest& request) {
   const TensorDesc& scale = request.inputs[kScale];
   return scale.dtype == DType::kF32 && scale.elements() == 1 &&
-         request.node.attributes.get_int("block_size", 0) == 0;
+         params_of<DequantizeLinearParams>(request.node).block_size == 0;
 }
 
 /// Returns the scale and zero point of bytes of type `dtype`.
@@ -45,7 +46,7 @@ Result<std::unique_ptr<Kernel>> element_tiles(std::int64_t count, Run run) {
 }
 
 Result<std::unique_ptr<Kernel>> table_of_bytes(const KernelRequest& request) {
-  const auto constant = request.node.attributes.get<Constant>(kByteTable, {});
+  const auto constant = byte_table(request.node).value_or(Constant{});
   std::array<std::uint8_t, kByteTableSize> table{};
   if (constant.bytes.size() != table.size()) return not_covered();
   std::memcpy(table.data(), constant.bytes.data(), table.size());
@@ -59,7 +60,7 @@ Result<std::unique_ptr<Kernel>> table_of_bytes(const KernelRequest& request) {
 }  // namespace
 
 Result<std::unique_ptr<Kernel>> byte_quantize(const KernelRequest& request) {
-  if (request.node.attributes.find(kByteTable) != nullptr) return table_of_bytes(request);
+  if (has_byte_table(request.node)) return table_of_bytes(request);
   const DType to = request.outputs[0].dtype;
   if (request.inputs[0].dtype != DType::kF32 || !contains(kByteIntegers, to) ||
       !has_one_scale(request))

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "kernels/cpu/gemm/byte_loops.h"
 #include "kernels/cpu/tiles.h"
+#include "ops/params/quantised.h"
 
 namespace parallax {
 namespace {
@@ -63,7 +64,7 @@ Result<std::optional<Requantisation>> Requantisation::make(const KernelRequest& 
   to.activation_ = node.epilogue.activation;
   to.unary_ = *unary;
   if (to.bytes_) to.y_signed_ = request.inputs[kProductYZero].dtype == DType::kI8;
-  const auto table = node.attributes.get<Constant>(kByteTable, {});
+  const auto table = byte_table(node).value_or(Constant{});
   if (std::ssize(table.bytes) == kByteTableSize) {
     to.table_.emplace();
     std::memcpy(to.table_->data(), table.bytes.data(), to.table_->size());

@@ -11,6 +11,7 @@
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/gemm/packed_matrix.h"
 #include "kernels/kernel.h"
+#include "ops/params/quantised.h"
 #include "ops/quantised.h"
 
 namespace parallax {

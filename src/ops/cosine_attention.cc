@@ -2,6 +2,7 @@
 // softmax along the keys. The heads of a token lie side by side, as products with weights give
 // them.
 #include "ops/common.h"
+#include "ops/params/attention.h"
 
 namespace parallax {
 
@@ -77,7 +78,7 @@ const OpDef& op_def_CosineAttention() {
     d.min_inputs = 4;
     d.max_inputs = 6;
     d.internal = true;
-    d.attributes = {{"epsilon", AttributeType::kFloat}};
+    d.attributes = attributes_of<CosineAttentionParams>();
     d.infer = infer_cosine_attention;
     d.macs = macs_cosine_attention;
     return d;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "ops/common.h"
+#include "ops/params/einsum.h"
 
 namespace parallax {
 
@@ -106,7 +107,7 @@ std::vector<int> EinsumEquation::summed() const {
 }
 
 Result<EinsumEquation> einsum_equation(const Node& node, std::span<const int> ranks) {
-  std::string text = node.attributes.get_string("equation", "");
+  std::string text = params_of<EinsumParams>(node).equation;
   std::erase(text, ' ');
   const std::size_t arrow = text.find("->");
   const auto terms = split_terms(std::string_view(text).substr(0, arrow));
@@ -204,7 +205,7 @@ const OpDef& op_def_Einsum() {
     d.kind = OpKind::kEinsum;
     d.since = 12;
     d.max_inputs = -1;
-    d.attributes = {{"equation", AttributeType::kString}};
+    d.attributes = attributes_of<EinsumParams>();
     d.infer = infer_einsum;
     d.macs = macs_einsum;
     return d;

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
+#include "ops/params/attention.h"
 
 namespace parallax {
 
@@ -96,7 +97,7 @@ InferResult infer_causal_conv(const InferContext& context) {
     PX_RETURN_IF_ERROR(expect_same_dtype(context, i));
     PX_RETURN_IF_ERROR(expect_rank(context, i, i == 2 ? 1 : 3));
   }
-  PX_RETURN_IF_ERROR(choice_attribute(context, "activation", "none", {"none", "silu", "swish"}));
+  PX_RETURN_IF_ERROR(read_params<CausalConvParams>(context));
   const Shape& x = context.inputs[0].shape;
   const Shape& weights = context.inputs[1].shape;
   if (!unify(weights[0], x[1]) || !unify(weights[1], Expr(1)))
@@ -150,7 +151,7 @@ const OpDef& op_def_CausalConvWithState() {
     d.min_inputs = 2;
     d.max_inputs = 4;
     d.max_outputs = 2;
-    d.attributes = {{"activation", AttributeType::kString}};
+    d.attributes = attributes_of<CausalConvParams>();
     d.infer = infer_causal_conv;
     d.macs = macs_causal_conv;
     return d;

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "ops/common.h"
+#include "ops/params/attention.h"
 
 namespace parallax {
 
@@ -177,13 +178,13 @@ InferResult infer_rotary(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_same_dtype(context, 1));
   PX_RETURN_IF_ERROR(expect_same_dtype(context, 2));
   PX_RETURN_IF_ERROR(expect_dtype(context, 3, kI64Types));
-  PX_RETURN_IF_ERROR(flag_attribute(context, "interleaved", false));
-  const std::int64_t heads = context.node.attributes.get_int("num_heads", 0);
+  PX_ASSIGN(const auto params, read_params<RotaryEmbeddingParams>(context));
+  const std::int64_t heads = params.num_heads;
   PX_RETURN_IF_ERROR(check_range(context.node, "num_heads", heads, 0, kMaxHeads));
   const bool packed = context.inputs[0].shape.size() == 3;
   // In a 4-D input heads are an axis, whatever is stated.
   PX_ASSIGN(const Shape x, with_heads(context, 0, packed ? heads : 0));
-  const std::int64_t stated = context.node.attributes.get_int("rotary_embedding_dim", 0);
+  const std::int64_t stated = params.rotary_embedding_dim;
   const Expr turned = stated == 0 ? x[3] : Expr(stated);
   if (stated < 0 || turned.constant().value_or(0) % 2 != 0 || is_negative(x[3] - turned))
     return fail(context, "an odd number of elements, or more than there are, cannot turn");
@@ -237,9 +238,7 @@ const OpDef& op_def_RotaryEmbedding() {
     d.since = 23;
     d.min_inputs = 3;
     d.max_inputs = 4;
-    d.attributes = {{"interleaved", AttributeType::kInt},
-                    {"num_heads", AttributeType::kInt},
-                    {"rotary_embedding_dim", AttributeType::kInt}};
+    d.attributes = attributes_of<RotaryEmbeddingParams>();
     d.infer = infer_rotary;
     d.macs = macs_per_output;
     return d;

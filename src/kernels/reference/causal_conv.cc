@@ -1,5 +1,6 @@
 // CausalConvWithState: a filter for each channel over what came before.
 #include "kernels/reference/common.h"
+#include "ops/params/attention.h"
 
 namespace parallax {
 namespace {
@@ -50,7 +51,7 @@ void run_causal_row(const CausalShape& s, std::int64_t row, const KernelArgs& ar
 KernelResult reference_causal_conv(const KernelRequest& request) {
   const Dims& x = request.inputs[0].dims;
   CausalShape s{x[0], x[1], x[2], request.inputs[1].dims[2]};
-  s.silu = request.node.attributes.get_string("activation", "none") != "none";
+  s.silu = params_of<CausalConvParams>(request.node).activation != ConvActivation::kNone;
   const std::int64_t rows = s.batch * s.channels;
   const std::int64_t work = std::max<std::int64_t>(s.length, 1) * s.taps;
   const std::int64_t tiles =

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "kernels/reference/common.h"
+#include "ops/params/attention.h"
 
 namespace parallax {
 namespace {
@@ -66,7 +67,7 @@ KernelResult reference_cosine_attention(const KernelRequest& request) {
   s.depth = q[3];
   s.keys = request.inputs[1].dims[1];
   s.width = request.inputs[2].dims[3];
-  s.epsilon = static_cast<double>(request.node.attributes.get_float("epsilon", 0.0F));
+  s.epsilon = static_cast<double>(params_of<CosineAttentionParams>(request.node).epsilon);
   s.biased = request.has(4);
   s.masked = request.has(5);
   if (s.masked) s.masks = request.inputs[5].dims[0];

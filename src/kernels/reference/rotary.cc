@@ -1,6 +1,7 @@
 // RotaryEmbedding: pairs of elements turned by an angle of their position.
 #include "kernels/reference/common.h"
 #include "kernels/scaled_attention_shape.h"
+#include "ops/params/attention.h"
 
 namespace parallax {
 namespace {
@@ -16,17 +17,17 @@ struct RotaryShape {
 RotaryShape rotary_shape(const KernelRequest& request) {
   const Dims& x = request.inputs[0].dims;
   const bool packed = x.rank() == 3;
-  const Attributes& attributes = request.node.attributes;
+  const auto params = params_of<RotaryEmbeddingParams>(request.node);
   RotaryShape s;
   s.batch = x[0];
-  s.heads = packed ? attributes.get_int("num_heads", 1) : x[1];
+  s.heads = packed ? params.num_heads : x[1];
   s.length = x[packed ? 1 : 2];
   s.size = packed ? x[2] / s.heads : x[3];
   s.by_position = request.has(3);
   const Dims& cache = request.inputs[1].dims;
   s.half = cache[cache.rank() - 1];
   s.positions = cache[0];
-  s.interleaved = attributes.get_int("interleaved", 0) != 0;
+  s.interleaved = params.interleaved;
   s.rows = head_rows(packed, s.heads, s.length, s.size);
   return s;
 }

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "lower/patterns/decompose.h"
+#include "ops/params/attention.h"
 
 namespace parallax {
 namespace {
@@ -13,7 +14,7 @@ const std::vector<std::int64_t> kHeadsFirst = {0, 2, 1, 3}, kColumnsFirst = {0, 
 /// Returns x / max(|x|, epsilon) along the last axis.
 ValueId unit_vectors(Parts& parts, ValueId x) {
   ValueId length = parts.op(OpKind::kReduceL2, {x, parts.ints({-1})});
-  const float epsilon = parts.node().attributes.get_float("epsilon", 0.0F);
+  const float epsilon = params_of<CosineAttentionParams>(parts.node()).epsilon;
   // Not Clip, which makes infinity the greatest finite number if it has no upper bound.
   if (epsilon != 0) length = parts.op(OpKind::kMax, {length, parts.number(epsilon)});
   return parts.op(OpKind::kDiv, {x, length});

@@ -26,6 +26,7 @@
 #include "lower/patterns/patterns.h"
 #include "ops/deferred.h"
 #include "ops/op.h"
+#include "ops/params/attention.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -362,7 +363,7 @@ Result<int> fuse_cosine_attention(Graph& graph, const PassContext& context) {
       inputs.push_back(summed_masks(graph, *names, found->masks, context.quota));
     }
     Attributes attributes;
-    attributes.set("epsilon", found->epsilon);
+    set_param(attributes, &CosineAttentionParams::epsilon, found->epsilon);
     rewrite_node(graph, id, OpKind::kCosineAttention, std::move(inputs), std::move(attributes));
     ++changes;
   }

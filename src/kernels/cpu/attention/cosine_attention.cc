@@ -10,6 +10,7 @@
 #include "kernels/cpu/gemm/matmul_block.h"
 #include "kernels/cpu/movement/transpose_loops.h"
 #include "kernels/cpu/tiles.h"
+#include "ops/params/attention.h"
 
 namespace parallax {
 namespace {
@@ -146,7 +147,7 @@ Result<std::unique_ptr<Kernel>> cpu_cosine_attention(const KernelRequest& reques
   shape.depth = q[3];
   shape.keys = request.inputs[1].dims[1];
   shape.width = request.inputs[2].dims[3];
-  shape.epsilon = request.node.attributes.get_float("epsilon", 0.0F);
+  shape.epsilon = params_of<CosineAttentionParams>(request.node).epsilon;
   shape.biased = request.has(4);
   shape.precision = request.precision;
   if (request.has(5)) shape.masks = request.inputs[5].dims[0];

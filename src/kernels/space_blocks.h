@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/kernel.h"
+#include "ops/params/movement.h"
 
 namespace parallax {
 
@@ -21,8 +22,9 @@ struct SpaceBlocks {
 inline SpaceBlocks space_blocks(const KernelRequest& request) {
   // `place` numbers the pixels of a block in row-major order.
   const bool to_space = request.node.op == OpKind::kDepthToSpace;
-  const bool depth_first = request.node.attributes.get_string("mode", "DCR") == "DCR";
-  const std::int64_t block = request.node.attributes.get_int("blocksize", 1);
+  const auto params = params_of<SpaceBlockParams>(request.node);
+  const bool depth_first = params.mode == DepthOrder::kDcr;
+  const std::int64_t block = params.blocksize;
   const Dims& in = request.inputs[0].dims;
   const Dims& out = request.outputs[0].dims;
   // Elements of one channel and of one image of the input.

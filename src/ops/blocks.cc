@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
+#include "ops/params/movement.h"
 #include "ops/window.h"
 
 namespace parallax {
@@ -10,8 +11,7 @@ namespace parallax {
 namespace {
 
 /// blocksize * blocksize, which 63 bits hold.
-Result<std::int64_t> block_area(const InferContext& context, std::int64_t& block) {
-  block = context.node.attributes.get_int("blocksize", 0);
+Result<std::int64_t> block_area(const InferContext& context, std::int64_t block) {
   const auto area = checked_mul(block, block);
   if (block >= 1 && area) return *area;
   return fail(context, fmt::format("blocksize {} is not possible", block));
@@ -26,16 +26,15 @@ Result<Expr> divided(const InferContext& context, const Expr& dim, std::int64_t 
   return floor_div(dim, Expr(divisor));
 }
 
-Status check_blocks(const InferContext& context) {
+/// The size of a block.
+Result<std::int64_t> block_size(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_rank(context, 0, 4));
-  PX_ASSIGN([[maybe_unused]] const auto mode,
-            choice_attribute(context, "mode", "DCR", {"DCR", "CRD"}));
-  return {};
+  PX_ASSIGN(const auto params, read_params<SpaceBlockParams>(context));
+  return params.blocksize;
 }
 
 InferResult infer_depth_to_space(const InferContext& context) {
-  PX_RETURN_IF_ERROR(check_blocks(context));
-  std::int64_t block = 0;
+  PX_ASSIGN(const std::int64_t block, block_size(context));
   PX_ASSIGN(const std::int64_t area, block_area(context, block));
   Shape shape = context.inputs[0].shape;
   PX_ASSIGN(shape[1], divided(context, shape[1], area));
@@ -45,8 +44,7 @@ InferResult infer_depth_to_space(const InferContext& context) {
 }
 
 InferResult infer_space_to_depth(const InferContext& context) {
-  PX_RETURN_IF_ERROR(check_blocks(context));
-  std::int64_t block = 0;
+  PX_ASSIGN(const std::int64_t block, block_size(context));
   PX_ASSIGN(const std::int64_t area, block_area(context, block));
   Shape shape = context.inputs[0].shape;
   shape[1] = shape[1] * Expr(area);
@@ -125,8 +123,8 @@ InferResult infer_reverse_sequence(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kI64Types));
   PX_RETURN_IF_ERROR(expect_rank(context, 1, 1));
   if (rank_of(x) < 2) return fail(context, "input 0 must have rank 2 or more");
-  const std::int64_t batch = context.node.attributes.get_int("batch_axis", 1);
-  const std::int64_t time = context.node.attributes.get_int("time_axis", 0);
+  PX_ASSIGN(const auto params, read_params<ReverseSequenceParams>(context));
+  const std::int64_t batch = params.batch_axis, time = params.time_axis;
   if (batch < 0 || batch > 1 || time != 1 - batch) {
     return fail(context, "time_axis and batch_axis must be 0 and 1");
   }
@@ -139,7 +137,7 @@ InferResult infer_reverse_sequence(const InferContext& context) {
 OpDef block_movement(OpKind kind, InferResult (*infer)(const InferContext&)) {
   OpDef def;
   def.kind = kind;
-  def.attributes = {{"blocksize", AttributeType::kInt}, {"mode", AttributeType::kString}};
+  def.attributes = attributes_of<SpaceBlockParams>();
   def.infer = infer;
   def.macs = macs_none;
   return def;
@@ -181,7 +179,7 @@ const OpDef& op_def_ReverseSequence() {
     d.since = 10;
     d.min_inputs = 2;
     d.max_inputs = 2;
-    d.attributes = {{"batch_axis", AttributeType::kInt}, {"time_axis", AttributeType::kInt}};
+    d.attributes = attributes_of<ReverseSequenceParams>();
     d.infer = infer_reverse_sequence;
     d.macs = macs_none;
     return d;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "ops/common.h"
+#include "ops/params/movement.h"
 #include "parallax/elements.h"
 
 namespace parallax {
@@ -14,13 +15,13 @@ namespace {
 InferResult infer_shape(const InferContext& context) {
   const Shape& from = context.inputs[0].shape;
   const auto rank = static_cast<std::int64_t>(from.size());
-  const auto bound = [&](std::string_view name, std::int64_t fallback) {
-    const std::int64_t at = context.node.attributes.get_int(name, fallback);
+  PX_ASSIGN(const auto params, read_params<ShapeParams>(context));
+  const auto bound = [&](std::int64_t at) {
     if (at < 0) return at < -rank ? 0 : at + rank;
     return std::min(at, rank);
   };
-  const std::int64_t start = bound("start", 0);
-  const std::int64_t end = std::max(start, bound("end", rank));
+  const std::int64_t start = bound(params.start);
+  const std::int64_t end = std::max(start, bound(params.end));
   std::vector<Expr> content(from.begin() + start, from.begin() + end);
   return one_output(DType::kI64, {Expr(end - start)}, std::move(content));
 }
@@ -140,7 +141,7 @@ const OpDef& op_def_Shape() {
   static const OpDef def = [] {
     OpDef d;
     d.kind = OpKind::kShape;
-    d.attributes = {{"start", AttributeType::kInt}, {"end", AttributeType::kInt}};
+    d.attributes = attributes_of<ShapeParams>();
     d.infer = infer_shape;
     d.macs = macs_none;
     return d;

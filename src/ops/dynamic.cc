@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
+#include "ops/params/indexing.h"
 
 namespace parallax {
 
@@ -23,7 +24,7 @@ InferResult infer_non_max_suppression(const InferContext& context) {
   for (std::size_t i : {2U, 3U, 4U}) PX_RETURN_IF_ERROR(expect_one_element(context, i));
   PX_RETURN_IF_ERROR(expect_rank(context, 0, 3));
   PX_RETURN_IF_ERROR(expect_rank(context, 1, 3));
-  PX_ASSIGN([[maybe_unused]] const bool center, flag_attribute(context, "center_point_box", false));
+  PX_RETURN_IF_ERROR(read_params<NonMaxSuppressionParams>(context));
   const Shape& boxes = context.inputs[0].shape;
   const Shape& scores = context.inputs[1].shape;
   if (!unify(boxes[2], 4)) return fail(context, "a box must have 4 coordinates");
@@ -38,10 +39,11 @@ InferResult infer_compress(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kBoolTypes));
   PX_RETURN_IF_ERROR(expect_rank(context, 1, 1));
   const InferInput& x = context.inputs[0];
-  if (context.node.attributes.find("axis") == nullptr) {
+  PX_ASSIGN(const auto params, read_params<OptionalAxisParams>(context));
+  if (!params.axis) {
     return one_output(x.dtype, {context.fresh_symbol("chosen")});
   }
-  PX_ASSIGN(const int axis, axis_attribute(context, "axis", 0, rank_of(x)));
+  PX_ASSIGN(const int axis, checked_axis(context, *params.axis, rank_of(x)));
   Shape shape = x.shape;
   shape[static_cast<std::size_t>(axis)] = context.fresh_symbol("chosen");
   return one_output(x.dtype, std::move(shape));
@@ -50,12 +52,12 @@ InferResult infer_compress(const InferContext& context) {
 /// Slices or elements that differ; where each is met first, which one each of the input is, and how
 /// often it occurs.
 InferResult infer_unique(const InferContext& context) {
-  PX_ASSIGN([[maybe_unused]] const bool sorted, flag_attribute(context, "sorted", true));
+  PX_ASSIGN(const auto params, read_params<UniqueParams>(context));
   const InferInput& x = context.inputs[0];
   const Expr count = context.fresh_symbol("unique");
   Shape shape = {count};
-  if (context.node.attributes.find("axis") != nullptr) {
-    PX_ASSIGN(const int axis, axis_attribute(context, "axis", 0, rank_of(x)));
+  if (params.axis) {
+    PX_ASSIGN(const int axis, checked_axis(context, *params.axis, rank_of(x)));
     shape = x.shape;
     shape[static_cast<std::size_t>(axis)] = count;
   }
@@ -94,7 +96,7 @@ const OpDef& op_def_Compress() {
     d.since = 9;
     d.min_inputs = 2;
     d.max_inputs = 2;
-    d.attributes = {{"axis", AttributeType::kInt}};
+    d.attributes = attributes_of<OptionalAxisParams>();
     d.infer = infer_compress;
     d.macs = macs_none;
     return d;
@@ -108,7 +110,7 @@ const OpDef& op_def_Unique() {
     d.kind = OpKind::kUnique;
     d.since = 11;
     d.max_outputs = 4;
-    d.attributes = {{"axis", AttributeType::kInt}, {"sorted", AttributeType::kInt}};
+    d.attributes = attributes_of<UniqueParams>();
     d.infer = infer_unique;
     d.macs = macs_per_input;
     return d;
@@ -123,7 +125,7 @@ const OpDef& op_def_NonMaxSuppression() {
     d.since = 10;
     d.min_inputs = 2;
     d.max_inputs = 5;
-    d.attributes = {{"center_point_box", AttributeType::kInt}};
+    d.attributes = attributes_of<NonMaxSuppressionParams>();
     d.infer = infer_non_max_suppression;
     d.macs = macs_non_max_suppression;
     return d;

@@ -2,6 +2,8 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
+#include "ops/params/indexing.h"
+#include "ops/params/movement.h"
 
 namespace parallax {
 
@@ -41,7 +43,8 @@ InferResult infer_gather(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kIndexTypes));
   const InferInput& data = context.inputs[0];
   const Shape& indices = context.inputs[1].shape;
-  PX_ASSIGN(const int axis, axis_attribute(context, "axis", 0, rank_of(data)));
+  PX_ASSIGN(const auto params, read_params<GatherParams>(context));
+  PX_ASSIGN(const int axis, checked_axis(context, params.axis, rank_of(data)));
   Shape shape(data.shape.begin(), data.shape.begin() + axis);
   shape.insert(shape.end(), indices.begin(), indices.end());
   shape.insert(shape.end(), data.shape.begin() + axis + 1, data.shape.end());
@@ -67,7 +70,8 @@ Result<std::size_t> index_length(const InferContext& context, std::size_t most) 
 InferResult infer_gather_nd(const InferContext& context) {
   const InferInput& data = context.inputs[0];
   const Shape& indices = context.inputs[1].shape;
-  const std::int64_t stated = context.node.attributes.get_int("batch_dims", 0);
+  PX_ASSIGN(const auto params, read_params<GatherNDParams>(context));
+  const std::int64_t stated = params.batch_dims;
   const std::size_t least = std::min(data.shape.size(), indices.size());
   if (stated < 0 || stated >= static_cast<std::int64_t>(least)) {
     return fail(context, fmt::format("batch_dims {} is outside the ranks", stated));
@@ -86,10 +90,11 @@ InferResult infer_gather_nd(const InferContext& context) {
 }
 
 InferResult infer_scatter_nd(const InferContext& context) {
-  PX_ASSIGN(const auto reduction,
-            choice_attribute(context, "reduction", "none", {"none", "add", "mul", "max", "min"}));
+  PX_ASSIGN(const auto params, read_params<ScatterNDParams>(context));
   const InferInput& data = context.inputs[0];
-  if (reduction != "none") PX_RETURN_IF_ERROR(expect_dtype(context, 0, kNumericTypes));
+  if (params.reduction != ScatterReduction::kNone) {
+    PX_RETURN_IF_ERROR(expect_dtype(context, 0, kNumericTypes));
+  }
   if (data.shape.empty()) return fail(context, "input 0 must have rank 1 or more");
   PX_ASSIGN(const auto length, index_length(context, data.shape.size()));
   PX_RETURN_IF_ERROR(expect_same_dtype(context, 2));
@@ -114,7 +119,7 @@ const OpDef& op_def_Gather() {
     d.kind = OpKind::kGather;
     d.min_inputs = 2;
     d.max_inputs = 2;
-    d.attributes = {{"axis", AttributeType::kInt}};
+    d.attributes = attributes_of<GatherParams>();
     d.infer = infer_gather;
     d.macs = macs_none;
     return d;
@@ -129,7 +134,7 @@ const OpDef& op_def_GatherND() {
     d.since = 11;
     d.min_inputs = 2;
     d.max_inputs = 2;
-    d.attributes = {{"batch_dims", AttributeType::kInt}};
+    d.attributes = attributes_of<GatherNDParams>();
     d.infer = infer_gather_nd;
     d.macs = macs_none;
     return d;
@@ -144,7 +149,7 @@ const OpDef& op_def_ScatterND() {
     d.since = 11;
     d.min_inputs = 3;
     d.max_inputs = 3;
-    d.attributes = {{"reduction", AttributeType::kString}};
+    d.attributes = attributes_of<ScatterNDParams>();
     d.infer = infer_scatter_nd;
     d.macs = macs_none;
     return d;

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
+#include "ops/params/indexing.h"
 
 namespace parallax {
 
@@ -12,7 +13,8 @@ Result<int> check_indices(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kIndexTypes));
   const Shape& data = context.inputs[0].shape;
   const Shape& indices = context.inputs[1].shape;
-  PX_ASSIGN(const int axis, axis_attribute(context, "axis", 0, rank_of(context.inputs[0])));
+  PX_ASSIGN(const auto params, read_params<AxisParams<0>>(context));
+  PX_ASSIGN(const int axis, checked_axis(context, params.axis, rank_of(context.inputs[0])));
   if (indices.size() != data.size()) return fail(context, "data and indices differ in rank");
   for (std::size_t i = 0; i < data.size(); ++i) {
     if (static_cast<int>(i) != axis && is_negative(data[i] - indices[i])) {
@@ -37,9 +39,10 @@ Status expect_same_shape(const InferContext& context, std::size_t a, std::size_t
 }
 
 InferResult infer_scatter_elements(const InferContext& context) {
-  PX_ASSIGN(const auto reduction,
-            choice_attribute(context, "reduction", "none", {"none", "add", "mul", "max", "min"}));
-  if (reduction != "none") PX_RETURN_IF_ERROR(expect_dtype(context, 0, kNumericTypes));
+  PX_ASSIGN(const auto params, read_params<ScatterElementsParams>(context));
+  if (params.reduction != ScatterReduction::kNone) {
+    PX_RETURN_IF_ERROR(expect_dtype(context, 0, kNumericTypes));
+  }
   PX_RETURN_IF_ERROR(expect_same_dtype(context, 2));
   PX_ASSIGN([[maybe_unused]] const int axis, check_indices(context));
   PX_RETURN_IF_ERROR(expect_same_shape(context, 1, 2));
@@ -48,14 +51,13 @@ InferResult infer_scatter_elements(const InferContext& context) {
 
 /// A cache, what is written into it along the axis, and from where on for each sample.
 InferResult infer_tensor_scatter(const InferContext& context) {
-  PX_ASSIGN([[maybe_unused]] const auto mode,
-            choice_attribute(context, "mode", "linear", {"linear", "circular"}));
+  PX_ASSIGN(const auto params, read_params<TensorScatterParams>(context));
   PX_RETURN_IF_ERROR(expect_same_dtype(context, 1));
   PX_RETURN_IF_ERROR(expect_dtype(context, 2, kI64Types));
   PX_RETURN_IF_ERROR(expect_rank(context, 2, 1));
   const InferInput& cache = context.inputs[0];
   const Shape& update = context.inputs[1].shape;
-  PX_ASSIGN(const int axis, axis_attribute(context, "axis", -2, rank_of(cache)));
+  PX_ASSIGN(const int axis, checked_axis(context, params.axis, rank_of(cache)));
   if (axis == 0) return fail(context, "axis 0 is that of the samples");
   if (update.size() != cache.shape.size()) return fail(context, "inputs 0 and 1 differ in rank");
   for (std::size_t i = 0; i < update.size(); ++i) {
@@ -77,7 +79,7 @@ OpDef element_choice(int opset, OpKind kind, int least, int most,
   def.since = opset;
   def.min_inputs = least;
   def.max_inputs = most;
-  def.attributes = {{"axis", AttributeType::kInt}};
+  def.attributes = attributes_of<AxisParams<0>>();
   def.infer = infer;
   def.macs = macs_none;
   return def;
@@ -93,7 +95,7 @@ const OpDef& op_def_GatherElements() {
 const OpDef& op_def_ScatterElements() {
   static const OpDef def = [] {
     OpDef d = element_choice(11, OpKind::kScatterElements, 3, 3, infer_scatter_elements);
-    d.attributes.push_back({"reduction", AttributeType::kString});
+    d.attributes = attributes_of<ScatterElementsParams>();
     return d;
   }();
   return def;
@@ -102,7 +104,7 @@ const OpDef& op_def_ScatterElements() {
 const OpDef& op_def_TensorScatter() {
   static const OpDef def = [] {
     OpDef d = element_choice(24, OpKind::kTensorScatter, 2, 3, infer_tensor_scatter);
-    d.attributes.push_back({"mode", AttributeType::kString});
+    d.attributes = attributes_of<TensorScatterParams>();
     return d;
   }();
   return def;

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
+#include "ops/params/normalization.h"
 
 namespace parallax {
 
@@ -11,7 +12,8 @@ InferResult infer_lrn(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
   const InferInput& x = context.inputs[0];
   if (x.shape.size() < 2) return fail(context, "input 0 must have a channel axis");
-  const std::int64_t size = context.node.attributes.get_int("size", 0);
+  PX_ASSIGN(const auto params, read_params<LrnParams>(context));
+  const std::int64_t size = params.size;
   if (size < 1) return fail(context, fmt::format("size must be positive, is {}", size));
   return one_output(x.dtype, x.shape);
 }
@@ -43,7 +45,8 @@ InferResult infer_group_normalization(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
   const InferInput& x = context.inputs[0];
   if (x.shape.size() < 2) return fail(context, "input 0 must have a channel axis");
-  const std::int64_t groups = context.node.attributes.get_int("num_groups", 0);
+  PX_ASSIGN(const auto params, read_params<GroupNormalizationParams>(context));
+  const std::int64_t groups = params.num_groups;
   if (groups < 1) return fail(context, fmt::format("num_groups {} is not positive", groups));
   if (x.shape[1].constant().value_or(0) % groups != 0) {
     return fail(context, fmt::format("the channels are not a multiple of num_groups {}", groups));
@@ -59,10 +62,7 @@ const OpDef& op_def_LRN() {
   static const OpDef def = [] {
     OpDef d;
     d.kind = OpKind::kLRN;
-    d.attributes = {{"alpha", AttributeType::kFloat},
-                    {"beta", AttributeType::kFloat},
-                    {"bias", AttributeType::kFloat},
-                    {"size", AttributeType::kInt}};
+    d.attributes = attributes_of<LrnParams>();
     d.infer = infer_lrn;
     d.macs = macs_per_input;
     return d;
@@ -76,7 +76,7 @@ const OpDef& op_def_InstanceNormalization() {
     d.kind = OpKind::kInstanceNormalization;
     d.min_inputs = 3;
     d.max_inputs = 3;
-    d.attributes = {{"epsilon", AttributeType::kFloat}};
+    d.attributes = attributes_of<InstanceNormalizationParams>();
     d.infer = infer_instance_normalization;
     d.macs = macs_per_input;
     return d;
@@ -91,10 +91,7 @@ const OpDef& op_def_GroupNormalization() {
     d.since = 18;
     d.min_inputs = 3;
     d.max_inputs = 3;
-    // Sums are as precise as they can be, whatever stash_type asks for.
-    d.attributes = {{"epsilon", AttributeType::kFloat},
-                    {"num_groups", AttributeType::kInt},
-                    {"stash_type", AttributeType::kInt}};
+    d.attributes = attributes_of<GroupNormalizationParams>();
     d.infer = infer_group_normalization;
     d.macs = macs_per_input;
     return d;

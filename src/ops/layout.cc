@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/common.h"
+#include "ops/params/movement.h"
 
 namespace parallax {
 
@@ -44,7 +45,8 @@ InferResult infer_transpose(const InferContext& context) {
   const InferInput& x = context.inputs[0];
   const int rank = rank_of(x);
   std::vector<int> perm;
-  const auto stated = context.node.attributes.get_ints("perm");
+  PX_ASSIGN(const auto params, read_params<TransposeParams>(context));
+  const auto& stated = params.perm;
   if (stated.empty()) {
     for (int i = rank - 1; i >= 0; --i) perm.push_back(i);
   } else {
@@ -91,9 +93,10 @@ Content joined_content(const InferContext& context, const Shape& shape, int axis
 }
 
 InferResult infer_concat(const InferContext& context) {
-  if (context.node.attributes.find("axis") == nullptr) return fail(context, "axis is missing");
+  PX_ASSIGN(const auto params, read_params<OptionalAxisParams>(context));
+  if (!params.axis) return fail(context, "axis is missing");
   Shape shape = context.inputs[0].shape;
-  PX_ASSIGN(const int axis, axis_attribute(context, "axis", 0, rank_of(context.inputs[0])));
+  PX_ASSIGN(const int axis, checked_axis(context, *params.axis, rank_of(context.inputs[0])));
   for (std::size_t i = 1; i < context.inputs.size(); ++i) {
     PX_RETURN_IF_ERROR(expect_same_dtype(context, i));
     const Shape& other = context.inputs[i].shape;
@@ -185,24 +188,23 @@ Result<std::optional<std::vector<int>>> padded_axes(const InferContext& context)
 
 /// `dim` with `begin` and `end` more elements. Reflection takes elements from the far side of the
 /// first (or last) one, so it needs that many; an edge needs one.
-Result<Expr> padded_dim(const InferContext& context, std::string_view mode, const Expr& dim,
+Result<Expr> padded_dim(const InferContext& context, PadMode mode, const Expr& dim,
                         const Expr& begin, const Expr& end) {
   const Expr cropped = dim + min(begin, 0) + min(end, 0);
   const bool grows = is_negative(Expr(0) - begin) || is_negative(Expr(0) - end);
   if (is_negative(cropped)) return fail(context, "pads remove more than the axis has");
-  if ((mode == "edge" || mode == "wrap") && grows && cropped == Expr(0)) {
+  if ((mode == PadMode::kEdge || mode == PadMode::kWrap) && grows && cropped == Expr(0)) {
     return fail(context, "an axis without elements has no edge");
   }
   const Expr left = cropped - 1 - max(begin, end);
-  if (mode == "reflect" && grows && is_negative(left)) {
+  if (mode == PadMode::kReflect && grows && is_negative(left)) {
     return fail(context, "reflected padding must be smaller than the axis");
   }
   return dim + begin + end;
 }
 
 InferResult infer_pad(const InferContext& context) {
-  PX_ASSIGN(const auto mode,
-            choice_attribute(context, "mode", "constant", {"constant", "reflect", "edge", "wrap"}));
+  PX_ASSIGN(const auto params, read_params<PadParams>(context));
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kI64Types));
   PX_RETURN_IF_ERROR(expect_rank(context, 1, 1));
   PX_RETURN_IF_ERROR(expect_same_dtype(context, 2));
@@ -218,7 +220,7 @@ InferResult infer_pad(const InferContext& context) {
   Shape shape = x.shape;
   for (std::size_t i = 0; i < count; ++i) {
     Expr& dim = shape[static_cast<std::size_t>((*axes)[i])];
-    PX_ASSIGN(dim, padded_dim(context, mode, dim, (*pads)[i], (*pads)[count + i]));
+    PX_ASSIGN(dim, padded_dim(context, params.mode, dim, (*pads)[i], (*pads)[count + i]));
   }
   return one_output(x.dtype, std::move(shape));
 }
@@ -236,7 +238,7 @@ OpDef arrangement(OpKind kind, InferResult (*infer)(const InferContext&)) {
 const OpDef& op_def_Transpose() {
   static const OpDef def = [] {
     OpDef d = arrangement(OpKind::kTranspose, infer_transpose);
-    d.attributes = {{"perm", AttributeType::kInts}};
+    d.attributes = attributes_of<TransposeParams>();
     return d;
   }();
   return def;
@@ -246,7 +248,7 @@ const OpDef& op_def_Concat() {
   static const OpDef def = [] {
     OpDef d = arrangement(OpKind::kConcat, infer_concat);
     d.max_inputs = -1;
-    d.attributes = {{"axis", AttributeType::kInt}};
+    d.attributes = attributes_of<OptionalAxisParams>();
     return d;
   }();
   return def;
@@ -280,7 +282,7 @@ const OpDef& op_def_Pad() {
     OpDef d = arrangement(OpKind::kPad, infer_pad);
     d.min_inputs = 2;
     d.max_inputs = 4;
-    d.attributes = {{"mode", AttributeType::kString}};
+    d.attributes = attributes_of<PadParams>();
     d.shape_inputs = 0b1010;
     return d;
   }();

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
+#include "ops/params/normalization.h"
 
 namespace parallax {
 
@@ -11,12 +12,14 @@ namespace {
 InferResult infer_softmax(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
   const InferInput& x = context.inputs[0];
-  PX_ASSIGN([[maybe_unused]] const int axis, axis_attribute(context, "axis", -1, rank_of(x)));
+  PX_ASSIGN(const auto params, read_params<SoftmaxParams>(context));
+  PX_RETURN_IF_ERROR(checked_axis(context, params.axis, rank_of(x)));
   return one_output(x.dtype, x.shape);
 }
 
 InferResult infer_lp_normalization(const InferContext& context) {
-  const std::int64_t p = context.node.attributes.get_int("p", 2);
+  PX_ASSIGN(const auto params, read_params<LpNormalizationParams>(context));
+  const std::int64_t p = params.p;
   if (p != 1 && p != 2) return fail(context, fmt::format("p must be 1 or 2, is {}", p));
   return infer_softmax(context);
 }
@@ -37,9 +40,8 @@ Status check_affine(const InferContext& context, std::size_t i) {
 
 /// The element type of the statistics that LayerNormalization gives. Sums are as precise as they
 /// can be, whatever is asked for.
-Result<DType> stash_type(const InferContext& context) {
+Result<DType> stash_type(const InferContext& context, std::int64_t type) {
   constexpr std::int64_t kFloat = 1, kBFloat16 = 16;  // as ONNX numbers types
-  const std::int64_t type = context.node.attributes.get_int("stash_type", kFloat);
   if (type == kFloat) return DType::kF32;
   if (type == kBFloat16) return DType::kBF16;
   return fail(context, fmt::format("stash_type {} is not covered", type), ErrorCode::kUnsupported);
@@ -63,8 +65,9 @@ InferResult infer_layer_normalization(const InferContext& context) {
   PX_RETURN_IF_ERROR(check_affine(context, 1));
   PX_RETURN_IF_ERROR(check_affine(context, 2));
   const InferInput& x = context.inputs[0];
-  PX_ASSIGN(const int axis, axis_attribute(context, "axis", -1, rank_of(x)));
-  PX_ASSIGN(const DType stash, stash_type(context));
+  PX_ASSIGN(const auto params, read_params<LayerNormalizationParams>(context));
+  PX_ASSIGN(const int axis, checked_axis(context, params.axis, rank_of(x)));
+  PX_ASSIGN(const DType stash, stash_type(context, params.stash_type));
   if (context.has(kResidual) && !same_shape(context.inputs[kResidual].shape, x.shape)) {
     return fail(context, "the residual must have the shape of input 0");
   }
@@ -82,8 +85,9 @@ InferResult infer_rms_normalization(const InferContext& context) {
   }
   PX_RETURN_IF_ERROR(check_affine(context, 1));
   const InferInput& x = context.inputs[0];
-  PX_ASSIGN([[maybe_unused]] const int axis, axis_attribute(context, "axis", -1, rank_of(x)));
-  PX_ASSIGN([[maybe_unused]] const DType stash, stash_type(context));
+  PX_ASSIGN(const auto params, read_params<LayerNormalizationParams>(context));
+  PX_RETURN_IF_ERROR(checked_axis(context, params.axis, rank_of(x)));
+  PX_RETURN_IF_ERROR(stash_type(context, params.stash_type));
   return one_output(x.dtype, x.shape);
 }
 
@@ -91,9 +95,9 @@ InferResult infer_batch_normalization(const InferContext& context) {
   for (std::size_t i = 0; i < context.inputs.size(); ++i) {
     PX_RETURN_IF_ERROR(expect_dtype(context, i, kFloatTypes));
   }
-  PX_ASSIGN(const bool training, flag_attribute(context, "training_mode", false));
+  PX_ASSIGN(const auto params, read_params<BatchNormalizationParams>(context));
   for (std::size_t i = 1; i < context.node.outputs.size(); ++i) {
-    if (training || !context.node.outputs[i].valid()) continue;
+    if (params.training_mode || !context.node.outputs[i].valid()) continue;
     return fail(context, "only training gives statistics");
   }
   const InferInput& x = context.inputs[0];
@@ -114,7 +118,7 @@ InferResult infer_batch_normalization(const InferContext& context) {
 OpDef along_one_axis(OpKind kind) {
   OpDef def;
   def.kind = kind;
-  def.attributes = {{"axis", AttributeType::kInt}};
+  def.attributes = attributes_of<SoftmaxParams>();
   def.infer = infer_softmax;
   def.macs = macs_per_input;
   return def;
@@ -143,7 +147,7 @@ const OpDef& op_def_LpNormalization() {
   static const OpDef def = [] {
     OpDef d;
     d.kind = OpKind::kLpNormalization;
-    d.attributes = {{"axis", AttributeType::kInt}, {"p", AttributeType::kInt}};
+    d.attributes = attributes_of<LpNormalizationParams>();
     d.infer = infer_lp_normalization;
     d.macs = macs_per_input;
     return d;
@@ -160,9 +164,7 @@ const OpDef& op_def_LayerNormalization() {
     d.max_inputs = 4;
     d.internal_inputs = 1;
     d.max_outputs = 3;
-    d.attributes = {{"axis", AttributeType::kInt},
-                    {"epsilon", AttributeType::kFloat},
-                    {"stash_type", AttributeType::kInt}};
+    d.attributes = attributes_of<LayerNormalizationParams>();
     d.infer = infer_layer_normalization;
     d.macs = macs_per_input;
     return d;
@@ -178,9 +180,7 @@ const OpDef& op_def_RMSNormalization() {
     d.since = 23;
     d.min_inputs = 2;
     d.max_inputs = 2;
-    d.attributes = {{"axis", AttributeType::kInt},
-                    {"epsilon", AttributeType::kFloat},
-                    {"stash_type", AttributeType::kInt}};
+    d.attributes = attributes_of<LayerNormalizationParams>();
     d.infer = infer_rms_normalization;
     d.macs = macs_per_input;
     return d;
@@ -195,10 +195,7 @@ const OpDef& op_def_BatchNormalization() {
     d.min_inputs = 5;
     d.max_inputs = 5;
     d.max_outputs = 3;
-    // momentum concerns training only; exporters write it all the same.
-    d.attributes = {{"epsilon", AttributeType::kFloat},
-                    {"momentum", AttributeType::kFloat},
-                    {"training_mode", AttributeType::kInt}};
+    d.attributes = attributes_of<BatchNormalizationParams>();
     d.infer = infer_batch_normalization;
     d.macs = macs_per_input;
     return d;

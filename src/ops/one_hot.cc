@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
+#include "ops/params/axis.h"
 
 namespace parallax {
 
@@ -28,8 +29,8 @@ InferResult infer_one_hot(const InferContext& context) {
     return fail(context, "values must be what is off and what is on");
   }
   Shape shape = context.inputs[0].shape;
-  PX_ASSIGN(const int axis,
-            axis_attribute(context, "axis", -1, static_cast<int>(shape.size()) + 1));
+  PX_ASSIGN(const auto params, read_params<AxisParams<-1>>(context));
+  PX_ASSIGN(const int axis, checked_axis(context, params.axis, static_cast<int>(shape.size()) + 1));
   PX_ASSIGN(Expr depth, one_hot_depth(context));
   shape.insert(shape.begin() + axis, std::move(depth));
   return one_output(context.inputs[2].dtype, std::move(shape));
@@ -60,7 +61,7 @@ const OpDef& op_def_OneHot() {
     d.since = 9;
     d.min_inputs = 3;
     d.max_inputs = 3;
-    d.attributes = {{"axis", AttributeType::kInt}};
+    d.attributes = attributes_of<AxisParams<-1>>();
     d.infer = infer_one_hot;
     d.macs = macs_none;
     d.shape_inputs = 0b10;

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "ops/common.h"
+#include "ops/params/reduce.h"
 
 namespace parallax {
 
@@ -25,11 +26,10 @@ Shape reduced_shape(const Shape& shape, const Axes& axes, bool keepdims) {
 }
 
 /// Axes from the constant input 1; nothing where they are computed while running.
-Result<std::optional<Axes>> axes_input(const InferContext& context) {
+Result<std::optional<Axes>> axes_input(const InferContext& context, bool noop) {
   const std::size_t rank = context.inputs[0].shape.size();
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kI64Types));
   PX_RETURN_IF_ERROR(expect_rank(context, 1, 1));
-  PX_ASSIGN(const bool noop, flag_attribute(context, "noop_with_empty_axes", false));
   std::optional<std::vector<std::int64_t>> listed = std::vector<std::int64_t>{};
   if (context.has(1)) listed = context.known_ints(1);
   if (!listed) return std::nullopt;
@@ -83,8 +83,9 @@ Content reduced_content(const InferContext& context, const Axes& axes, const Sha
 template <DTypeSet kTypes, Fold kFold = nullptr>
 InferResult infer_reduce(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kTypes));
-  PX_ASSIGN(const bool keepdims, flag_attribute(context, "keepdims", true));
-  PX_ASSIGN(const auto axes, axes_input(context));
+  PX_ASSIGN(const auto params, read_params<ReduceParams>(context));
+  const bool keepdims = params.keepdims;
+  PX_ASSIGN(const auto axes, axes_input(context, params.noop_with_empty_axes));
   const InferInput& x = context.inputs[0];
   if (!axes) {
     PX_ASSIGN(Shape unknown, unknown_axes_shape(context, keepdims));
@@ -105,27 +106,24 @@ Expr smaller_of(const Expr& a, const Expr& b) { return min(a, b); }
 /// ArgMax and ArgMin.
 InferResult infer_arg_max(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kNumericTypes));
-  PX_ASSIGN(const bool keepdims, flag_attribute(context, "keepdims", true));
-  PX_ASSIGN([[maybe_unused]] const bool last, flag_attribute(context, "select_last_index", false));
+  PX_ASSIGN(const auto params, read_params<ArgParams>(context));
   const Shape& shape = context.inputs[0].shape;
-  PX_ASSIGN(const int axis, axis_attribute(context, "axis", 0, rank_of(context.inputs[0])));
+  PX_ASSIGN(const int axis, checked_axis(context, params.axis, rank_of(context.inputs[0])));
   if (shape[static_cast<std::size_t>(axis)] == Expr(0)) {
     return fail(context, "the axis has no elements");
   }
   Axes axes(shape.size(), false);
   axes[static_cast<std::size_t>(axis)] = true;
-  return one_output(DType::kI64, reduced_shape(shape, axes, keepdims));
+  return one_output(DType::kI64, reduced_shape(shape, axes, params.keepdims));
 }
 
 InferResult infer_top_k(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kNumericTypes));
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kI64Types));
   PX_RETURN_IF_ERROR(expect_one_element(context, 1));
-  for (std::string_view name : {"largest", "sorted"}) {
-    PX_ASSIGN([[maybe_unused]] const bool flag, flag_attribute(context, name, true));
-  }
+  PX_ASSIGN(const auto params, read_params<TopKParams>(context));
   const InferInput& x = context.inputs[0];
-  PX_ASSIGN(const int axis, axis_attribute(context, "axis", -1, rank_of(x)));
+  PX_ASSIGN(const int axis, checked_axis(context, params.axis, rank_of(x)));
   Shape shape = x.shape;
   Expr& dim = shape[static_cast<std::size_t>(axis)];
   const auto k = context.exprs(1);
@@ -147,8 +145,7 @@ OpDef reduction(OpKind kind, InferResult (*infer)(const InferContext&)) {
   OpDef def;
   def.kind = kind;
   def.max_inputs = 2;
-  def.attributes = {{"keepdims", AttributeType::kInt},
-                    {"noop_with_empty_axes", AttributeType::kInt}};
+  def.attributes = attributes_of<ReduceParams>();
   def.infer = infer;
   def.macs = macs_per_input;
   def.shape_inputs = 0b10;
@@ -158,9 +155,7 @@ OpDef reduction(OpKind kind, InferResult (*infer)(const InferContext&)) {
 OpDef arg_reduction(OpKind kind) {
   OpDef def;
   def.kind = kind;
-  def.attributes = {{"axis", AttributeType::kInt},
-                    {"keepdims", AttributeType::kInt},
-                    {"select_last_index", AttributeType::kInt}};
+  def.attributes = attributes_of<ArgParams>();
   def.infer = infer_arg_max;
   def.macs = macs_per_input;
   return def;
@@ -240,9 +235,7 @@ const OpDef& op_def_TopK() {
     d.min_inputs = 2;
     d.max_inputs = 2;
     d.max_outputs = 2;
-    d.attributes = {{"axis", AttributeType::kInt},
-                    {"largest", AttributeType::kInt},
-                    {"sorted", AttributeType::kInt}};
+    d.attributes = attributes_of<TopKParams>();
     d.infer = infer_top_k;
     d.macs = macs_per_input;
     d.shape_inputs = 0b10;

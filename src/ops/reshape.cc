@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
+#include "ops/params/movement.h"
 
 namespace parallax {
 
@@ -28,11 +29,11 @@ Result<std::optional<Expr>> wanted_dim(const InferContext& context, const Expr& 
 }
 
 Result<Shape> wanted_shape(const InferContext& context, std::span<const Expr> wanted) {
-  PX_ASSIGN(const bool allow_zero, flag_attribute(context, "allowzero", false));
+  PX_ASSIGN(const auto params, read_params<ReshapeParams>(context));
   Shape shape;
   std::optional<std::size_t> free;  // index of the -1
   for (std::size_t i = 0; i < wanted.size(); ++i) {
-    PX_ASSIGN(const auto dim, wanted_dim(context, wanted[i], i, allow_zero));
+    PX_ASSIGN(const auto dim, wanted_dim(context, wanted[i], i, params.allowzero));
     if (!dim && free) return fail(context, "the shape has -1 twice");
     if (!dim) free = i;
     shape.push_back(dim.value_or(Expr(1)));
@@ -150,7 +151,8 @@ InferResult infer_unsqueeze(const InferContext& context) {
 
 InferResult infer_flatten(const InferContext& context) {
   const Shape& from = context.inputs[0].shape;
-  const std::int64_t axis = context.node.attributes.get_int("axis", 1);
+  PX_ASSIGN(const auto params, read_params<FlattenParams>(context));
+  const std::int64_t axis = params.axis;
   const auto rank = static_cast<std::int64_t>(from.size());
   if (axis < -rank || axis > rank) {
     return fail(context, fmt::format("axis {} is outside rank {}", axis, rank));
@@ -180,7 +182,7 @@ OpDef view(OpKind kind, int inputs, InferResult (*infer)(const InferContext&)) {
 const OpDef& op_def_Reshape() {
   static const OpDef def = [] {
     OpDef d = view(OpKind::kReshape, 2, infer_reshape);
-    d.attributes = {{"allowzero", AttributeType::kInt}};
+    d.attributes = attributes_of<ReshapeParams>();
     return d;
   }();
   return def;
@@ -203,7 +205,7 @@ const OpDef& op_def_Unsqueeze() {
 const OpDef& op_def_Flatten() {
   static const OpDef def = [] {
     OpDef d = view(OpKind::kFlatten, 1, infer_flatten);
-    d.attributes = {{"axis", AttributeType::kInt}};
+    d.attributes = attributes_of<FlattenParams>();
     return d;
   }();
   return def;

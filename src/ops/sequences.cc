@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ops/objects.h"
+#include "ops/params/sequences.h"
 
 namespace parallax {
 namespace {
@@ -52,7 +53,8 @@ InferResult infer_sequence_construct(const InferContext& context) {
 }
 
 InferResult infer_sequence_empty(const InferContext& context) {
-  PX_ASSIGN(const DType dtype, element_type(context, context.node.attributes.get_int("dtype", 1)));
+  PX_ASSIGN(const auto params, read_params<SequenceEmptyParams>(context));
+  PX_ASSIGN(const DType dtype, element_type(context, params.dtype));
   return one_container(dtype, ObjectType::kSequence, {});
 }
 
@@ -90,8 +92,8 @@ InferResult infer_sequence_split(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_tensor(context, 1));
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kIndexTypes));
   const InferInput& input = context.inputs[0];
-  PX_ASSIGN(const int axis, axis_attribute(context, "axis", 0, rank_of(input)));
-  PX_ASSIGN(const bool keep, flag_attribute(context, "keepdims", true));
+  PX_ASSIGN(const auto params, read_params<SplitToSequenceParams>(context));
+  PX_ASSIGN(const int axis, checked_axis(context, params.axis, rank_of(input)));
   if (context.has(1) && context.inputs[1].shape.size() > 1)
     return fail(context, "the lengths of the parts must be a number or a list");
   Container part = container_of(input);
@@ -103,7 +105,7 @@ InferResult infer_sequence_split(const InferContext& context) {
     const bool alike = split && !split->empty() && !context.inputs[1].shape.empty() &&
                        std::ranges::count(*split, split->front()) == std::ssize(*split);
     dims[static_cast<std::size_t>(axis)] = alike ? split->front() : -1;
-  } else if (keep) {
+  } else if (params.keepdims) {
     dims[static_cast<std::size_t>(axis)] = 1;
   } else {
     dims.erase(dims.begin() + axis);
@@ -117,11 +119,11 @@ InferResult infer_sequence_concat(const InferContext& context) {
   const Container all = unwrap(*input.container);
   PX_ASSIGN(InferOutput output, value_of(context, input.dtype, all));
   if (output.container != nullptr) return fail(context, "concatenates tensors only");
-  PX_ASSIGN(const bool add, flag_attribute(context, "new_axis", false));
+  PX_ASSIGN(const auto params, read_params<ConcatFromSequenceParams>(context));
+  const bool add = params.new_axis;
   const int rank = static_cast<int>(output.shape.size()) + (add ? 1 : 0);
-  if (context.node.attributes.find("axis") == nullptr)
-    return fail(context, "attribute 'axis' is missing");
-  PX_ASSIGN(const int axis, axis_attribute(context, "axis", 0, rank));
+  if (!params.axis) return fail(context, "attribute 'axis' is missing");
+  PX_ASSIGN(const int axis, checked_axis(context, *params.axis, rank));
   if (add) output.shape.emplace(output.shape.begin() + axis);
   output.shape[static_cast<std::size_t>(axis)] = context.fresh_symbol("all");
   return std::vector<InferOutput>{std::move(output)};
@@ -129,7 +131,7 @@ InferResult infer_sequence_concat(const InferContext& context) {
 
 /// `type`, as the loader writes a TypeProto: ONNX's element type, then the types around it.
 Result<InferOutput> declared_type(const InferContext& context) {
-  const auto code = context.node.attributes.get_ints("type");
+  const auto code = params_of<OptionalParams>(context.node).type;
   if (code.empty()) return fail(context, "neither an element nor its type");
   PX_ASSIGN(const DType dtype, element_type(context, code[0]));
   Container none;
@@ -181,7 +183,7 @@ const OpDef& op_def_SequenceConstruct() {
 const OpDef& op_def_SequenceEmpty() {
   static const OpDef def = [] {
     OpDef d = with_input_count(on_objects(OpKind::kSequenceEmpty, infer_sequence_empty, 11), 0, 0);
-    d.attributes = {{"dtype", AttributeType::kInt}};
+    d.attributes = attributes_of<SequenceEmptyParams>();
     return d;
   }();
   return def;
@@ -214,7 +216,7 @@ const OpDef& op_def_SplitToSequence() {
   static const OpDef def = [] {
     OpDef d =
         with_input_count(on_objects(OpKind::kSplitToSequence, infer_sequence_split, 11), 1, 2);
-    d.attributes = {{"axis", AttributeType::kInt}, {"keepdims", AttributeType::kInt}};
+    d.attributes = attributes_of<SplitToSequenceParams>();
     return d;
   }();
   return def;
@@ -223,7 +225,7 @@ const OpDef& op_def_SplitToSequence() {
 const OpDef& op_def_ConcatFromSequence() {
   static const OpDef def = [] {
     OpDef d = on_objects(OpKind::kConcatFromSequence, infer_sequence_concat, 11);
-    d.attributes = {{"axis", AttributeType::kInt}, {"new_axis", AttributeType::kInt}};
+    d.attributes = attributes_of<ConcatFromSequenceParams>();
     return d;
   }();
   return def;
@@ -232,7 +234,7 @@ const OpDef& op_def_ConcatFromSequence() {
 const OpDef& op_def_Optional() {
   static const OpDef def = [] {
     OpDef d = with_input_count(on_objects(OpKind::kOptional, infer_optional_value, 15), 0, 1);
-    d.attributes = {{"type", AttributeType::kInts}};
+    d.attributes = attributes_of<OptionalParams>();
     return d;
   }();
   return def;

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "ops/common.h"
+#include "ops/params/movement.h"
 
 namespace parallax {
 
@@ -216,9 +217,10 @@ InferResult infer_slice(const InferContext& context) {
 }
 
 /// Sizes of the parts; an empty list where they are computed while running.
-Result<std::vector<Expr>> split_sizes(const InferContext& context, const Expr& dim) {
+Result<std::vector<Expr>> split_sizes(const InferContext& context, const SplitParams& params,
+                                      const Expr& dim) {
   const std::size_t parts = context.node.outputs.size();
-  const bool counted = context.node.attributes.find("num_outputs") != nullptr;
+  const bool counted = params.num_outputs.has_value();
   if (context.has(1)) {
     PX_RETURN_IF_ERROR(expect_dtype(context, 1, kI64Types));
     PX_ASSIGN(const auto length, vector_length(context, 1));
@@ -230,8 +232,7 @@ Result<std::vector<Expr>> split_sizes(const InferContext& context, const Expr& d
     if (!sizes || sizes->size() != parts) return std::vector<Expr>{};
     return *std::move(sizes);
   }
-  const auto wanted =
-      context.node.attributes.get_int("num_outputs", static_cast<std::int64_t>(parts));
+  const auto wanted = params.num_outputs.value_or(static_cast<std::int64_t>(parts));
   if (wanted != static_cast<std::int64_t>(parts)) {
     return fail(context, fmt::format("num_outputs is {} but {} outputs exist", wanted, parts));
   }
@@ -269,9 +270,10 @@ Status check_sizes(const InferContext& context, std::span<const Expr> sizes, con
 
 InferResult infer_split(const InferContext& context) {
   const InferInput& x = context.inputs[0];
-  PX_ASSIGN(const int axis, axis_attribute(context, "axis", 0, rank_of(x)));
+  PX_ASSIGN(const auto params, read_params<SplitParams>(context));
+  PX_ASSIGN(const int axis, checked_axis(context, params.axis, rank_of(x)));
   const Expr& dim = x.shape[static_cast<std::size_t>(axis)];
-  PX_ASSIGN(const auto sizes, split_sizes(context, dim));
+  PX_ASSIGN(const auto sizes, split_sizes(context, params, dim));
   const std::size_t parts = context.node.outputs.size();
   if (sizes.empty()) {
     std::vector<InferOutput> outputs(parts, InferOutput{x.dtype, x.shape, std::nullopt});
@@ -321,7 +323,7 @@ const OpDef& op_def_Split() {
     d.kind = OpKind::kSplit;
     d.max_inputs = 2;
     d.max_outputs = -1;
-    d.attributes = {{"axis", AttributeType::kInt}, {"num_outputs", AttributeType::kInt}};
+    d.attributes = attributes_of<SplitParams>();
     d.infer = infer_split;
     d.macs = macs_none;
     d.shape_inputs = 0b10;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/op.h"
+#include "ops/params/movement.h"
 #include "simplify/rewrite.h"
 #include "simplify/simplify.h"
 
@@ -67,7 +68,7 @@ bool keeps_elements(const Graph& graph, const Node& node) {
       return expands_nothing(graph, node);
     case OpKind::kTranspose:
       return graph.values[node.inputs[0]].shape.size() < 2 ||
-             is_identity(node.attributes.get_ints("perm"));
+             is_identity(params_of<TransposeParams>(node).perm);
     case OpKind::kSlice:
       // A step of -1 would keep the shape too.
       return !has(node, 4) || all_are(graph, node, 4, 1);

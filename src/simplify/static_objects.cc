@@ -9,6 +9,7 @@
 #include "ops/control_flow.h"
 #include "ops/infer.h"
 #include "ops/op.h"
+#include "ops/params/sequences.h"
 #include "simplify/rewrite.h"
 #include "simplify/simplify.h"
 
@@ -191,19 +192,19 @@ class ObjectRemover {
     const Node node = graph_.nodes[id];
     const Value& input = graph_.values[node.inputs[0]];
     const auto axis =
-        normalize_axis(node.attributes.get_int("axis", 0), static_cast<int>(input.shape.size()));
+        normalize_axis(params_of<AxisParams<0>>(node).axis, static_cast<int>(input.shape.size()));
     if (!axis || input.dtype == DType::kString) return false;
     const auto lengths = parts(node, static_cast<std::size_t>(*axis));
     if (!lengths || lengths->empty()) return false;
     const ValueId sizes = builder_.ints(node.name + "/parts", *lengths);
     Attributes attributes;
-    attributes.set("axis", std::int64_t{*axis});
+    set_param(attributes, &AxisParams<0>::axis, *axis);
     const NodeId cut = builder_.node(OpKind::kSplit, {node.inputs[0], sizes}, std::move(attributes),
                                      node.name + "/split", static_cast<int>(lengths->size()));
     order_.push_back(cut);
     Elements elements = graph_.nodes[cut].outputs;
     const bool whole = node.inputs.size() > 1 && node.inputs[1].valid();
-    if (!whole && node.attributes.get_int("keepdims", 1) == 0)
+    if (!whole && !params_of<SplitToSequenceParams>(node).keepdims)
       for (ValueId& element : elements)
         element = reshaped(OpKind::kSqueeze, element, *axis, node.name + "/squeeze");
     remember(id, std::move(elements));
@@ -224,9 +225,9 @@ class ObjectRemover {
     if (all == nullptr || all->empty()) return false;
     Elements elements = *all;
     const Node& node = graph_.nodes[id];
-    const bool add = node.attributes.get_int("new_axis", 0) != 0;
+    const bool add = params_of<ConcatFromSequenceParams>(node).new_axis;
     const int rank = static_cast<int>(graph_.values[node.outputs[0]].shape.size());
-    const auto axis = normalize_axis(node.attributes.get_int("axis", 0), rank);
+    const auto axis = normalize_axis(params_of<AxisParams<0>>(node).axis, rank);
     if (!axis) return false;
     const std::string name = node.name;
     if (add)
@@ -236,7 +237,7 @@ class ObjectRemover {
     changed.op = OpKind::kConcat;
     changed.inputs = std::move(elements);
     changed.attributes = {};
-    changed.attributes.set("axis", std::int64_t{*axis});
+    set_param(changed, &AxisParams<0>::axis, *axis);
     ++changes_;
     order_.push_back(id);
     return true;

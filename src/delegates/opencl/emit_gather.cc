@@ -4,6 +4,7 @@
 
 #include "delegates/opencl/emitters.h"
 #include "kernels/reference/common.h"
+#include "ops/params/axis.h"
 
 namespace parallax::opencl {
 namespace {
@@ -21,7 +22,7 @@ Result<KernelId> gather_kernel(std::int64_t element_bytes, DType index) {
 
 Status emit_gather(Emission& e) {
   const Dims& data = e.in(0);
-  const int axis = positive_axis(e.node.attributes.get_int("axis", 0), data.rank());
+  const int axis = positive_axis(params_of<AxisParams<0>>(e.node).axis, data.rank());
   const std::int64_t dim = data[axis], inner = count_of(data, axis + 1, data.rank());
   const std::int64_t total = e.out().elements(), picked = e.inputs[1].desc.elements();
   if (total == 0) return {};

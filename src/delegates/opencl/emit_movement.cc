@@ -3,6 +3,7 @@
 #include "delegates/opencl/elementwise.h"
 #include "delegates/opencl/emitters.h"
 #include "kernels/reference/common.h"
+#include "ops/params/movement.h"
 
 namespace parallax::opencl {
 namespace {
@@ -46,12 +47,12 @@ void move_part(Emission& e, TensorArgument whole, const Dims& whole_dims, int ax
 }
 
 /// Returns the element of [0, dim) that position `at`, inside or outside, shows; -1 for the fill.
-std::int64_t shown(const std::string& mode, std::int64_t at, std::int64_t dim) {
+std::int64_t shown(PadMode mode, std::int64_t at, std::int64_t dim) {
   if (at >= 0 && at < dim) return at;
   const auto remainder = [](std::int64_t a, std::int64_t b) { return (a % b + b) % b; };
-  if (mode == "edge") return at < 0 ? 0 : dim - 1;
-  if (mode == "wrap") return remainder(at, dim);
-  if (mode != "reflect") return -1;
+  if (mode == PadMode::kEdge) return at < 0 ? 0 : dim - 1;
+  if (mode == PadMode::kWrap) return remainder(at, dim);
+  if (mode != PadMode::kReflect) return -1;
   if (dim == 1) return 0;
   const std::int64_t period = 2 * (dim - 1), within = remainder(at, period);
   return within < dim ? within : period - within;
@@ -100,16 +101,15 @@ Result<Pads> pads_of(const Emission& e) {
 }
 
 /// Table entries of one padded axis.
-Result<std::vector<std::int32_t>> padded_axis(const std::string& mode, std::int64_t begin,
-                                              std::int64_t end, std::int64_t dim,
-                                              std::int64_t out) {
+Result<std::vector<std::int32_t>> padded_axis(PadMode mode, std::int64_t begin, std::int64_t end,
+                                              std::int64_t dim, std::int64_t out) {
   const std::int64_t cut_begin = std::min<std::int64_t>(begin, 0),
                      cut_end = std::min<std::int64_t>(end, 0);
   const auto total = checked_add(begin, end);
   if ((total ? checked_add(dim, *total) : std::nullopt) != out)
     return bad_step("pads do not give the result's shape");
   const std::int64_t left = std::max<std::int64_t>(dim + cut_begin + cut_end, 0);
-  if (left == 0 && out > 0 && mode != "constant") return bad_step("no element to pad with");
+  if (left == 0 && out > 0 && mode != PadMode::kConstant) return bad_step("no element to pad with");
   std::vector<std::int32_t> entries;
   for (std::int64_t i = 0; i < out; ++i) {
     const std::int64_t from = shown(mode, i - std::max<std::int64_t>(begin, 0), left);
@@ -131,7 +131,7 @@ Status emit_view(Emission& e) {
 Status emit_transpose(Emission& e) {
   const Dims& in = e.in(0);
   const Strides dense = row_major_strides(in);
-  const auto perm = e.node.attributes.get_ints("perm");
+  const auto perm = params_of<TransposeParams>(e.node).perm;
   Strides strides{};
   for (int axis = 0; axis < in.rank(); ++axis) {
     const auto i = static_cast<std::size_t>(axis);
@@ -176,7 +176,7 @@ Status emit_slice(Emission& e) {
 }
 
 Status emit_concat(Emission& e) {
-  const int axis = positive_axis(e.node.attributes.get_int("axis", 0), e.out().rank());
+  const int axis = positive_axis(params_of<AxisParams<0>>(e.node).axis, e.out().rank());
   std::int64_t at = 0;
   for (std::size_t i = 0; i < e.inputs.size(); ++i) {
     if (!e.has(i)) return bad_step("an input is left out");
@@ -189,7 +189,7 @@ Status emit_concat(Emission& e) {
 
 Status emit_split(Emission& e) {
   const Dims& in = e.in(0);
-  const int axis = positive_axis(e.node.attributes.get_int("axis", 0), in.rank());
+  const int axis = positive_axis(params_of<AxisParams<0>>(e.node).axis, in.rank());
   const auto parts = static_cast<std::int64_t>(e.outputs.size());
   const std::int64_t equal = in[axis] / parts + (in[axis] % parts != 0 ? 1 : 0);
   std::vector<std::int64_t> sizes;
@@ -254,7 +254,7 @@ Status emit_pad(Emission& e) {
       e.has(2) && e.inputs[2].desc.elements() > 0 ? e.input(2) : TensorArgument{};
   if (e.out().rank() == 0) return emit_view(e);
   PX_ASSIGN(const Pads pads, pads_of(e));
-  const std::string mode = e.node.attributes.get_string("mode", "constant");
+  const PadMode mode = params_of<PadParams>(e.node).mode;
   std::vector<std::vector<std::int32_t>> entries;
   for (int axis = 0; axis < e.out().rank(); ++axis) {
     const auto at = static_cast<std::size_t>(axis);

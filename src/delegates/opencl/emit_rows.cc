@@ -1,6 +1,8 @@
 // Emits Softmax, normalisations, reductions and ArgMax.
 #include "delegates/opencl/emitters.h"
 #include "kernels/reference/common.h"
+#include "ops/params/normalization.h"
+#include "ops/params/reduce.h"
 
 namespace parallax::opencl {
 namespace {
@@ -53,7 +55,7 @@ Result<std::uint32_t> folded_axes(const Emission& e) {
   if (e.has(1)) {
     PX_ASSIGN(axes, known_integers(e.inputs[1]));
   }
-  if (axes.empty() && e.node.attributes.get_int("noop_with_empty_axes", 0) == 0)
+  if (axes.empty() && !params_of<ReduceParams>(e.node).noop_with_empty_axes)
     return (1U << rank) - 1;
   std::uint32_t mask = 0;
   for (const std::int64_t axis : axes) {
@@ -117,7 +119,7 @@ RowOperand row_operand(Emission& e, std::size_t i, int axis) {
 }  // namespace
 
 Status emit_softmax(Emission& e) {
-  const int axis = positive_axis(e.node.attributes.get_int("axis", -1), e.in(0).rank());
+  const int axis = positive_axis(params_of<AxisParams<-1>>(e.node).axis, e.in(0).rank());
   if (e.in(0).rank() == 0) return not_covered("a scalar has no axis");
   if (e.out().elements() == 0) return {};
   const Rows rows = rows_along(e.in(0), axis);
@@ -135,9 +137,9 @@ Status emit_softmax(Emission& e) {
 
 Status emit_lp_normalization(Emission& e) {
   if (e.out().elements() == 0) return {};
-  const int axis = positive_axis(e.node.attributes.get_int("axis", -1), e.in(0).rank());
+  const int axis = positive_axis(params_of<AxisParams<-1>>(e.node).axis, e.in(0).rank());
   const Rows rows = rows_along(e.in(0), axis);
-  const std::int32_t p = e.node.attributes.get_int("p", 2) == 2 ? 2 : 1;
+  const std::int32_t p = params_of<LpNormalizationParams>(e.node).p == 2 ? 2 : 1;
   e.launch(KernelId::lp_normalize_item, {groups_of(rows.rows, kLanes), 1, 1},
            {small(rows.rows), small(rows.width), small(rows.inner), p, e.input(0), e.output()});
   return {};
@@ -146,7 +148,7 @@ Status emit_lp_normalization(Emission& e) {
 /// LayerNormalization and RMSNormalization.
 Status emit_normalization(Emission& e) {
   const Dims& dims = e.in(0);
-  const int axis = positive_axis(e.node.attributes.get_int("axis", -1), dims.rank());
+  const int axis = positive_axis(params_of<AxisParams<-1>>(e.node).axis, dims.rank());
   const std::int64_t width = count_of(dims, axis, dims.rank());
   const std::int64_t rows = dims.elements() == 0 ? 0 : dims.elements() / width;
   if (rows == 0) return {};
@@ -154,7 +156,7 @@ Status emit_normalization(Emission& e) {
   const RowOperand bias = e.has(2) ? row_operand(e, 2, axis) : RowOperand{};
   const std::int32_t centered = e.node.op == OpKind::kLayerNormalization ? 1 : 0;
   e.launch(KernelId::normalize_group, {static_cast<std::size_t>(rows), 1, 1},
-           {small(rows), small(width), e.node.attributes.get_float("epsilon", 1e-5F), centered,
+           {small(rows), small(width), params_of<EpsilonParams>(e.node).epsilon, centered,
             e.has(2) ? 1 : 0, scale.row, bias.row, e.input(0), scale.tensor, bias.tensor,
             e.wants(1) ? 1 : 0, e.wants(2) ? 1 : 0, e.output(), e.output(1), e.output(2)});
   return {};
@@ -166,10 +168,9 @@ Status emit_batch_normalization(Emission& e) {
   if (total == 0) return {};
   const std::int64_t channels = dims.rank() > 1 ? dims[1] : 1;
   const std::int64_t plane = dims.rank() > 1 ? count_of(dims, 2, dims.rank()) : total;
-  e.launch(
-      KernelId::batch_normalize, {groups_of(total), 1, 1},
-      {small(total), small(plane), small(channels), e.node.attributes.get_float("epsilon", 1e-5F),
-       e.input(0), e.input(1), e.input(2), e.input(3), e.input(4), e.output()});
+  e.launch(KernelId::batch_normalize, {groups_of(total), 1, 1},
+           {small(total), small(plane), small(channels), params_of<EpsilonParams>(e.node).epsilon,
+            e.input(0), e.input(1), e.input(2), e.input(3), e.input(4), e.output()});
   return {};
 }
 
@@ -188,10 +189,10 @@ Status emit_reduce(Emission& e) {
 
 Status emit_arg_max(Emission& e) {
   if (e.out().elements() == 0) return {};
-  const int axis = positive_axis(e.node.attributes.get_int("axis", 0), e.in(0).rank());
+  const int axis = positive_axis(params_of<AxisParams<0>>(e.node).axis, e.in(0).rank());
   const Rows rows = rows_along(e.in(0), axis);
   if (rows.width == 0) return bad_step("largest of no elements");
-  const std::int32_t last = e.node.attributes.get_int("select_last_index", 0) != 0 ? 1 : 0;
+  const std::int32_t last = params_of<ArgParams>(e.node).select_last_index ? 1 : 0;
   const DType dtype = e.inputs[0].desc.dtype;
   const KernelId kernel = dtype == DType::kI64   ? KernelId::arg_max_i64
                           : dtype == DType::kI32 ? KernelId::arg_max_i32

@@ -8,6 +8,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "ops/op.h"
+#include "ops/params/axis.h"
 
 namespace parallax {
 namespace {
@@ -87,7 +88,7 @@ class Target {
 }  // namespace
 
 std::optional<int> axis_of(const ObjectCall& call, int rank) {
-  return normalize_axis(call.node.attributes.get_int("axis", 0), rank);
+  return normalize_axis(params_of<AxisParams<0>>(call.node).axis, rank);
 }
 
 Result<Object> part_of(const ObjectCall& call, const Object& whole, int axis, std::int64_t begin,

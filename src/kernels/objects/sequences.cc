@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "kernels/objects/kernels.h"
 #include "kernels/objects/parts.h"
+#include "ops/params/sequences.h"
 
 namespace parallax {
 namespace {
@@ -163,7 +164,8 @@ Status split_to_sequence(const ObjectCall& call) {
   const auto axis = axis_of(call, dims.rank());
   if (!axis) return bad_sequence(call, ErrorCode::kInvalidInput, "no such axis");
   PX_ASSIGN(const auto lengths, part_lengths(call, dims[*axis]));
-  const bool drop = call.input(1) == nullptr && call.node.attributes.get_int("keepdims", 1) == 0;
+  const bool drop =
+      call.input(1) == nullptr && !params_of<SplitToSequenceParams>(call.node).keepdims;
   std::vector<Object> parts;
   std::int64_t at = 0;
   for (const std::int64_t length : lengths) {
@@ -178,7 +180,7 @@ Status concat_from_sequence(const ObjectCall& call) {
   const auto elements = call.input(0)->elements();
   if (elements.empty())
     return bad_sequence(call, ErrorCode::kInvalidInput, "the sequence is empty");
-  const bool add = call.node.attributes.get_int("new_axis", 0) != 0;
+  const bool add = params_of<ConcatFromSequenceParams>(call.node).new_axis;
   const Dims& first = elements[0].dims();
   const auto axis = axis_of(call, first.rank() + (add ? 1 : 0));
   if (!axis || first.rank() + (add ? 1 : 0) > Dims::kMaxRank)

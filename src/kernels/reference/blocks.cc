@@ -4,6 +4,7 @@
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
 #include "kernels/space_blocks.h"
+#include "ops/params/movement.h"
 #include "ops/params/window.h"
 
 namespace parallax {
@@ -127,7 +128,7 @@ KernelResult reference_space_blocks(const KernelRequest& request) {
 
 KernelResult reference_reverse_sequence(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
-  const bool batch_first = request.node.attributes.get_int("batch_axis", 1) == 0;
+  const bool batch_first = params_of<ReverseSequenceParams>(request.node).batch_axis == 0;
   const std::int64_t times = dims[batch_first ? 1 : 0], batches = dims[batch_first ? 0 : 1];
   const std::int64_t step = batch_first ? 1 : batches, start = batch_first ? times : 1;
   const std::int64_t block = count_of(dims, 2, dims.rank()) * size_of(request.inputs[0].dtype);

@@ -3,6 +3,7 @@
 
 #include "kernels/reference/axis_lines.h"
 #include "ops/op.h"
+#include "ops/params/axis.h"
 
 namespace parallax {
 namespace {
@@ -52,7 +53,7 @@ void accumulate(const Running& running, const AxisLines& lines, const T* x, T* y
 
 KernelResult reference_log_softmax(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
-  const int axis = positive_axis(request.node.attributes.get_int("axis", -1), dims.rank());
+  const int axis = positive_axis(params_of<AxisParams<-1>>(request.node).axis, dims.rank());
   const AxisLines lines(dims, axis);
   const std::int64_t tiles = lines.tiles(kElementsPerTile / 8);
   const bool hard = request.node.op == OpKind::kHardmax;

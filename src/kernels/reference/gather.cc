@@ -3,6 +3,7 @@
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
 #include "kernels/reference/indexed.h"
+#include "ops/params/indexing.h"
 
 namespace parallax {
 namespace {
@@ -25,7 +26,7 @@ Result<std::int64_t> indexed_offset(const std::byte* indices, std::int64_t at, s
 
 KernelResult reference_gather(const KernelRequest& request) {
   const Dims& data = request.inputs[0].dims;
-  const int axis = positive_axis(request.node.attributes.get_int("axis", 0), data.rank());
+  const int axis = positive_axis(params_of<AxisParams<0>>(request.node).axis, data.rank());
   const std::int64_t dim = data[axis];
   const std::int64_t block =
       count_of(data, axis + 1, data.rank()) * size_of(request.inputs[0].dtype);
@@ -53,7 +54,7 @@ KernelResult reference_gather(const KernelRequest& request) {
 KernelResult reference_gather_nd(const KernelRequest& request) {
   const Dims data = request.inputs[0].dims;
   const Dims& indices = request.inputs[1].dims;
-  const int batch_dims = static_cast<int>(request.node.attributes.get_int("batch_dims", 0));
+  const int batch_dims = static_cast<int>(params_of<GatherNDParams>(request.node).batch_dims);
   const std::int64_t depth = indices[indices.rank() - 1];
   const int end = batch_dims + static_cast<int>(depth);
   if (depth < 0 || end > data.rank())
@@ -87,8 +88,7 @@ KernelResult reference_scatter_nd(const KernelRequest& request) {
     const Dims& indices = request.inputs[1].dims;
     const std::int64_t depth = indices[indices.rank() - 1];
     if (depth > data.rank()) return make_error(ErrorCode::kInvalidInput, "indices are too deep");
-    const ScatterReduction reduction =
-        reduction_of(request.node.attributes.get_string("reduction", "none"));
+    const ScatterReduction reduction = params_of<ScatterNDParams>(request.node).reduction;
     if (std::is_same_v<T, BoolByte> && reduction != ScatterReduction::kNone) return nullptr;
     const std::int64_t block = count_of(data, static_cast<int>(depth), data.rank());
     const std::int64_t blocks = block == 0 ? 0 : count_of(indices, 0, indices.rank() - 1);

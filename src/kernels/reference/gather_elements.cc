@@ -4,6 +4,7 @@
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
 #include "kernels/reference/indexed.h"
+#include "ops/params/indexing.h"
 
 namespace parallax {
 namespace {
@@ -52,7 +53,7 @@ struct IndexRows {
 IndexRows index_rows(const KernelRequest& request) {
   const Dims& data = request.inputs[0].dims;
   return {data, request.inputs[1].dims,
-          positive_axis(request.node.attributes.get_int("axis", 0), data.rank())};
+          positive_axis(params_of<AxisParams<0>>(request.node).axis, data.rank())};
 }
 
 /// Checks that the indices' dimensions do not exceed the data's, except along the axis.
@@ -71,14 +72,14 @@ struct CacheShape {
 
 CacheShape cache_shape(const KernelRequest& request) {
   const Dims& cache = request.inputs[0].dims;
-  const int axis = positive_axis(request.node.attributes.get_int("axis", -2), cache.rank());
+  const int axis = positive_axis(params_of<AxisParams<-2>>(request.node).axis, cache.rank());
   CacheShape shape;
   shape.per_sample = count_of(cache, 1, axis);
   shape.slabs = cache[0] * shape.per_sample;
   shape.length = cache[axis];
   shape.update = request.inputs[1].dims[axis];
   shape.row = count_of(cache, axis + 1, cache.rank()) * size_of(request.inputs[0].dtype);
-  shape.circular = request.node.attributes.get_string("mode", "linear") == "circular";
+  shape.circular = params_of<TensorScatterParams>(request.node).mode == CacheMode::kCircular;
   return shape;
 }
 
@@ -126,8 +127,7 @@ KernelResult reference_gather_elements(const KernelRequest& request) {
 KernelResult reference_scatter_elements(const KernelRequest& request) {
   const IndexRows rows = index_rows(request);
   PX_RETURN_IF_ERROR(check_reach(rows));
-  const ScatterReduction reduction =
-      reduction_of(request.node.attributes.get_string("reduction", "none"));
+  const ScatterReduction reduction = params_of<ScatterElementsParams>(request.node).reduction;
   const DType index_type = request.inputs[1].dtype;
   const std::int64_t bytes = request.inputs[0].bytes();
   return make_for<kAllTypes>(request.inputs[0].dtype, [&](auto type) -> KernelResult {

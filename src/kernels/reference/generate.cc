@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "kernels/reference/common.h"
+#include "ops/params/movement.h"
 #include "parallax/elements.h"
 
 namespace parallax {
@@ -10,7 +11,7 @@ namespace parallax {
 KernelResult reference_shape(const KernelRequest& request) {
   const Dims dims = request.inputs[0].dims;
   const std::int64_t rank = dims.rank();
-  std::int64_t start = request.node.attributes.get_int("start", 0);
+  std::int64_t start = params_of<ShapeParams>(request.node).start;
   start = std::clamp<std::int64_t>(start < 0 ? start + rank : start, 0, rank);
   const std::int64_t count = std::min(request.outputs[0].elements(), rank - start);
   return make_lambda_kernel({.tiles = tile_count(count, 1) > 0 ? 1 : 0, .unused_inputs = 1},

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "kernels/reference/common.h"
+#include "ops/params/indexing.h"
 
 namespace parallax {
 
@@ -18,19 +19,6 @@ inline Result<std::int64_t> checked_index(std::int64_t index, int axis, std::int
         fmt::format("index {} is out of range for axis {} of {} elements", index, axis, dim));
   }
   return index < 0 ? index + dim : index;
-}
-
-/// Attribute `reduction` of a scatter: how it combines the old element with the update.
-/// kNone writes the update.
-enum class ScatterReduction { kNone, kAdd, kMul, kMin, kMax };
-
-/// Unknown names mean kNone: shape inference has rejected them.
-inline ScatterReduction reduction_of(const std::string& name) {
-  if (name == "add") return ScatterReduction::kAdd;
-  if (name == "mul") return ScatterReduction::kMul;
-  if (name == "min") return ScatterReduction::kMin;
-  if (name == "max") return ScatterReduction::kMax;
-  return ScatterReduction::kNone;
 }
 
 /// Returns the new element. Sums and products of integers wrap; an update of NaN wins kMin and

@@ -5,6 +5,7 @@
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
 #include "kernels/table_bytes.h"
+#include "ops/params/movement.h"
 
 namespace parallax {
 namespace {
@@ -81,7 +82,7 @@ KernelResult reference_view(const KernelRequest& request) {
 KernelResult reference_transpose(const KernelRequest& request) {
   const Dims& in = request.inputs[0].dims;
   const Strides dense = row_major_strides(in);
-  const auto perm = request.node.attributes.get_ints("perm");
+  const auto perm = params_of<TransposeParams>(request.node).perm;
   Strides strides{};
   for (int axis = 0; axis < in.rank(); ++axis) {
     const auto i = static_cast<std::size_t>(axis);
@@ -129,7 +130,7 @@ KernelResult reference_slice(const KernelRequest& request) {
 KernelResult reference_concat(const KernelRequest& request) {
   PX_RETURN_IF_ERROR(require_all_inputs(request));
   const Dims& dims = request.outputs[0].dims;
-  const int axis = positive_axis(request.node.attributes.get_int("axis", 0), dims.rank());
+  const int axis = positive_axis(params_of<AxisParams<0>>(request.node).axis, dims.rank());
   const std::int64_t size = size_of(request.outputs[0].dtype);
   const std::int64_t inner = count_of(dims, axis + 1, dims.rank()) * size;
   const std::int64_t outer = count_of(dims, 0, axis), row = dims[axis] * inner;
@@ -162,7 +163,7 @@ KernelResult reference_concat(const KernelRequest& request) {
 /// One tile per output.
 KernelResult reference_split(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
-  const int axis = positive_axis(request.node.attributes.get_int("axis", 0), dims.rank());
+  const int axis = positive_axis(params_of<AxisParams<0>>(request.node).axis, dims.rank());
   const auto count = static_cast<std::int64_t>(request.outputs.size());
   const std::int64_t equal = dims[axis] / count + (dims[axis] % count != 0 ? 1 : 0);
   const TensorDesc sizes = request.has(1) ? request.inputs[1] : TensorDesc{};

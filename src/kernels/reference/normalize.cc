@@ -3,6 +3,7 @@
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
 #include "kernels/reference/moments.h"
+#include "ops/params/normalization.h"
 
 namespace parallax {
 namespace {
@@ -38,7 +39,7 @@ void divide_by_norm(const T* x, std::int64_t count, std::int64_t step, bool squa
 template <class Run>
 KernelResult along_axis(const KernelRequest& request, Run run) {
   const Dims& dims = request.inputs[0].dims;
-  const int axis = positive_axis(request.node.attributes.get_int("axis", -1), dims.rank());
+  const int axis = positive_axis(params_of<AxisParams<-1>>(request.node).axis, dims.rank());
   const std::int64_t dim = dims[axis], inner = count_of(dims, axis + 1, dims.rank());
   const std::int64_t rows = dims.elements() == 0 ? 0 : dims.elements() / dim;
   const std::int64_t tiles = tile_count(
@@ -76,7 +77,7 @@ Strides strides_of_affine(const KernelRequest& request, std::size_t i) {
 RowNormalization::RowNormalization(const KernelRequest& request, int axis)
     : width(count_of(request.inputs[0].dims, axis, request.inputs[0].dims.rank())),
       rows(request.inputs[0].elements() == 0 ? 0 : request.inputs[0].elements() / width),
-      epsilon(static_cast<double>(request.node.attributes.get_float("epsilon", 1e-5F))),
+      epsilon(static_cast<double>(params_of<EpsilonParams>(request.node).epsilon)),
       centered(request.node.op == OpKind::kLayerNormalization),
       has_bias(request.has(2)),
       has_residual(request.has(3)),
@@ -126,7 +127,7 @@ KernelResult reference_softmax(const KernelRequest& request) {
 }
 
 KernelResult reference_lp_normalization(const KernelRequest& request) {
-  const bool squares = request.node.attributes.get_int("p", 2) == 2;
+  const bool squares = params_of<LpNormalizationParams>(request.node).p == 2;
   return along_axis(request, [squares](const auto* x, std::int64_t count, std::int64_t step,
                                        auto* y) { divide_by_norm(x, count, step, squares, y); });
 }
@@ -136,7 +137,7 @@ KernelResult reference_lp_normalization(const KernelRequest& request) {
 KernelResult reference_normalization(const KernelRequest& request) {
   const int rank = request.inputs[0].dims.rank();
   const RowNormalization n(request,
-                           positive_axis(request.node.attributes.get_int("axis", -1), rank));
+                           positive_axis(params_of<AxisParams<-1>>(request.node).axis, rank));
   const std::int64_t tiles = tile_count(
       n.rows, std::max<std::int64_t>(kElementsPerTile / std::max<std::int64_t>(n.width, 1), 1));
   return make_for<kFloatTypes>(request.inputs[0].dtype, [&](auto type) {

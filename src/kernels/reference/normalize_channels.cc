@@ -2,6 +2,7 @@
 // Sums are taken in double precision.
 #include "kernels/reference/common.h"
 #include "kernels/reference/moments.h"
+#include "ops/params/normalization.h"
 
 namespace parallax {
 namespace {
@@ -24,7 +25,7 @@ struct ChannelShape {
     if (dims.rank() > 0) batch = dims[0];
     if (dims.rank() > 1) channels = dims[1];
     plane = count_of(dims, std::min(2, dims.rank()), dims.rank());
-    epsilon = static_cast<double>(request.node.attributes.get_float("epsilon", 1e-5F));
+    epsilon = static_cast<double>(params_of<EpsilonParams>(request.node).epsilon);
     types.fill(DType::kF32);
     for (std::size_t i = 0; i < request.inputs.size() && i < types.size(); ++i)
       types[i] = request.inputs[i].dtype;
@@ -94,7 +95,8 @@ void train_channel(const ChannelShape& shape, double momentum, std::int64_t c,
 }
 
 KernelResult training(const KernelRequest& request, const ChannelShape& shape) {
-  const auto momentum = static_cast<double>(request.node.attributes.get_float("momentum", 0.9F));
+  const auto momentum =
+      static_cast<double>(params_of<BatchNormalizationParams>(request.node).momentum);
   const std::int64_t tiles = shape.channels;
   return make_for<kFloatTypes>(request.inputs[0].dtype, [&](auto type) {
     using T = typename decltype(type)::type;
@@ -143,7 +145,8 @@ KernelResult groups_kernel(const KernelRequest& request, std::int64_t groups) {
 /// (x - mean) / sqrt(var + epsilon) * scale + bias per channel (axis 1; a vector has one).
 KernelResult reference_batch_normalization(const KernelRequest& request) {
   ChannelShape shape(request);
-  if (request.node.attributes.get_int("training_mode", 0) != 0) return training(request, shape);
+  if (params_of<BatchNormalizationParams>(request.node).training_mode)
+    return training(request, shape);
   const std::int64_t planes = shape.empty() ? 0 : shape.batch * shape.channels;
   const std::int64_t tiles = ChannelShape::tiles(planes, shape.plane);
   return make_for<kFloatTypes>(request.inputs[0].dtype, [&](auto type) {
@@ -169,7 +172,7 @@ KernelResult reference_instance_normalization(const KernelRequest& request) {
 
 KernelResult reference_group_normalization(const KernelRequest& request) {
   const std::int64_t groups =
-      std::max<std::int64_t>(request.node.attributes.get_int("num_groups", 1), 1);
+      std::max<std::int64_t>(params_of<GroupNormalizationParams>(request.node).num_groups, 1);
   if (request.inputs[0].dims[1] % groups != 0)
     return make_error(ErrorCode::kInvalidInput, "the channels are not a multiple of num_groups");
   return groups_kernel(request, groups);
@@ -179,14 +182,13 @@ KernelResult reference_group_normalization(const KernelRequest& request) {
 /// each element again.
 KernelResult reference_lrn(const KernelRequest& request) {
   const ChannelShape shape(request);
-  const Attributes& attributes = request.node.attributes;
-  const std::int64_t size = std::max<std::int64_t>(attributes.get_int("size", 1), 1);
+  const auto params = params_of<LrnParams>(request.node);
+  const std::int64_t size = std::max<std::int64_t>(params.size, 1);
   const std::int64_t before = std::min((size - 1) / 2, shape.channels);
   const std::int64_t after = std::min(size - 1 - (size - 1) / 2, shape.channels);
-  const double alpha =
-      static_cast<double>(attributes.get_float("alpha", 1e-4F)) / static_cast<double>(size);
-  const auto beta = static_cast<double>(attributes.get_float("beta", 0.75F));
-  const auto bias = static_cast<double>(attributes.get_float("bias", 1.0F));
+  const double alpha = static_cast<double>(params.alpha) / static_cast<double>(size);
+  const auto beta = static_cast<double>(params.beta);
+  const auto bias = static_cast<double>(params.bias);
   const std::int64_t planes = shape.empty() ? 0 : shape.batch * shape.channels;
   const std::int64_t tiles = ChannelShape::tiles(planes, shape.plane * (before + after + 1));
   return make_for<kFloatTypes>(request.inputs[0].dtype, [&](auto type) {

@@ -1,5 +1,6 @@
 // OneHot, EyeLike, Trilu.
 #include "kernels/reference/common.h"
+#include "ops/params/axis.h"
 
 namespace parallax {
 namespace {
@@ -31,7 +32,7 @@ KernelResult reference_one_hot(const KernelRequest& request) {
       }));
   if (index == nullptr) return nullptr;
   const Dims& out = request.outputs[0].dims;
-  const int axis = positive_axis(request.node.attributes.get_int("axis", -1), out.rank());
+  const int axis = positive_axis(params_of<AxisParams<-1>>(request.node).axis, out.rank());
   const std::int64_t depth = out[axis], inner = count_of(out, axis + 1, out.rank());
   const std::int64_t outer = count_of(out, 0, axis), block = depth * inner;
   const std::int64_t tiles =

@@ -13,13 +13,6 @@ std::int64_t positive_remainder(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-PadMode pad_mode_of(const std::string& name) {
-  if (name == "reflect") return PadMode::kReflect;
-  if (name == "edge") return PadMode::kEdge;
-  if (name == "wrap") return PadMode::kWrap;
-  return PadMode::kConstant;
-}
-
 std::int64_t padded_source(PadMode mode, std::int64_t at, std::int64_t dim) {
   if (at >= 0 && at < dim) return at;
   switch (mode) {
@@ -121,7 +114,7 @@ KernelResult reference_pad(const KernelRequest& request) {
   PadShape shape;
   shape.in = request.inputs[0].dims;
   shape.out = request.outputs[0].dims;
-  shape.mode = pad_mode_of(request.node.attributes.get_string("mode", "constant"));
+  shape.mode = params_of<PadParams>(request.node).mode;
   shape.pads = request.inputs[1];
   if (request.has(3)) shape.axes = request.inputs[3];
   const bool has_value = request.has(2) && request.inputs[2].elements() > 0;

@@ -4,6 +4,7 @@
 
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
+#include "ops/params/reduce.h"
 
 namespace parallax {
 namespace {
@@ -120,7 +121,7 @@ KernelResult make_reduce(const KernelRequest& request) {
   const OpKind op = request.node.op;
   const Dims in = request.inputs[0].dims;
   const TensorDesc axes = request.has(1) ? request.inputs[1] : TensorDesc{};
-  const bool noop = request.node.attributes.get_int("noop_with_empty_axes", 0) != 0;
+  const bool noop = params_of<ReduceParams>(request.node).noop_with_empty_axes;
   const std::int64_t outputs = request.outputs[0].elements();
   const std::int64_t folded = outputs == 0 ? 0 : in.elements() / outputs;
   if (op == OpKind::kReduceMean && folded == 0 && outputs > 0 && std::is_integral_v<T>) {
@@ -179,9 +180,9 @@ KernelResult reference_reduce(const KernelRequest& request) {
 /// ArgMax and ArgMin.
 KernelResult reference_arg_max(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
-  const int axis = positive_axis(request.node.attributes.get_int("axis", 0), dims.rank());
+  const int axis = positive_axis(params_of<AxisParams<0>>(request.node).axis, dims.rank());
   const bool largest = request.node.op == OpKind::kArgMax;
-  const bool last = request.node.attributes.get_int("select_last_index", 0) != 0;
+  const bool last = params_of<ArgParams>(request.node).select_last_index;
   const std::int64_t dim = dims[axis], inner = count_of(dims, axis + 1, dims.rank());
   const std::int64_t outputs = request.outputs[0].elements();
   if (dim == 0 && outputs > 0)

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include "kernels/reference/common.h"
+#include "ops/params/indexing.h"
 
 namespace parallax {
 namespace {
@@ -112,7 +113,7 @@ KernelResult reference_non_max_suppression(const KernelRequest& request) {
   fixed.batches = scores[0];
   fixed.classes = scores[1];
   fixed.boxes = scores[2];
-  fixed.center = request.node.attributes.get_int("center_point_box", 0) != 0;
+  fixed.center = params_of<NonMaxSuppressionParams>(request.node).center_point_box;
   const std::array<bool, 5> has = {true, true, request.has(2), request.has(3), request.has(4)};
   fixed.has_score_threshold = has[4];
   // A limit known now bounds the scratch; otherwise every box may be kept.

@@ -1,6 +1,7 @@
 // TopK: the k largest or smallest along an axis. Among equal elements the lower index comes first;
 // NaN counts as larger than any number. The result is always sorted.
 #include "kernels/reference/common.h"
+#include "ops/params/reduce.h"
 
 namespace parallax {
 namespace {
@@ -29,8 +30,8 @@ void select(const T* x, std::int64_t dim, std::int64_t step, std::int64_t k, boo
 
 KernelResult reference_top_k(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
-  const int axis = positive_axis(request.node.attributes.get_int("axis", -1), dims.rank());
-  const bool largest = request.node.attributes.get_int("largest", 1) != 0;
+  const int axis = positive_axis(params_of<AxisParams<-1>>(request.node).axis, dims.rank());
+  const bool largest = params_of<TopKParams>(request.node).largest;
   const TensorDesc& result = request.outputs[0].present ? request.outputs[0] : request.outputs[1];
   const std::int64_t dim = dims[axis], k = result.dims[axis];
   const std::int64_t inner = count_of(dims, axis + 1, dims.rank());

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "kernels/reference/common.h"
+#include "ops/params/indexing.h"
 
 namespace parallax {
 namespace {
@@ -14,8 +15,9 @@ struct Slices {
 
   explicit Slices(const KernelRequest& request) : dims(request.inputs[0].dims) {
     count = dims.elements();
-    if (request.node.attributes.find("axis") == nullptr) return;
-    axis = positive_axis(request.node.attributes.get_int("axis", 0), dims.rank());
+    const auto stated = params_of<OptionalAxisParams>(request.node).axis;
+    if (!stated) return;
+    axis = positive_axis(*stated, dims.rank());
     outer = count_of(dims, 0, axis);
     count = dims[axis];
     inner = count_of(dims, axis + 1, dims.rank());
@@ -127,7 +129,7 @@ Status write_indices(const UniqueScratch& s, std::int64_t count, std::int64_t gr
 
 KernelResult reference_unique(const KernelRequest& request) {
   const Slices slices(request);
-  const bool sorted = request.node.attributes.get_int("sorted", 1) != 0;
+  const bool sorted = params_of<UniqueParams>(request.node).sorted;
   const std::int64_t size = size_of(request.inputs[0].dtype);
   const auto scratch = checked_mul(slices.count, 4 * 8);
   if (!scratch) return make_error(ErrorCode::kOutOfMemory, "the input is too large");

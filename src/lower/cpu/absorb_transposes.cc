@@ -15,6 +15,7 @@
 #include "lower/cpu/lower.h"
 #include "lower/patterns/fuse_util.h"
 #include "ops/attention.h"
+#include "ops/params/movement.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -25,7 +26,7 @@ using Perm = std::vector<std::int64_t>;
 /// Returns the permutation of a Transpose, explicit or default.
 Perm perm_of(const Graph& graph, const Node& transpose) {
   const auto rank = static_cast<std::int64_t>(graph.values[transpose.inputs[0]].shape.size());
-  Perm perm = transpose.attributes.get_ints("perm");
+  Perm perm = params_of<TransposeParams>(transpose).perm;
   if (perm.empty())
     for (std::int64_t axis = rank; axis-- > 0;) perm.push_back(axis);
   return perm;

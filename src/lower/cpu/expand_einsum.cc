@@ -18,6 +18,7 @@
 #include "lower/patterns/fuse_util.h"
 #include "ops/einsum.h"
 #include "ops/infer.h"
+#include "ops/params/movement.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -123,7 +124,7 @@ class EinsumParts {
     if (reshapes) finish(OpKind::kReshape, {last_, shape_value(y_shape)}, exact(), transposes);
     if (transposes) {
       Attributes perm;
-      perm.set("perm", permutation(order, equation.output));
+      set_param(perm, &TransposeParams::perm, permutation(order, equation.output));
       finish(OpKind::kTranspose, {last_}, std::move(perm), false);
     }
   }
@@ -132,7 +133,7 @@ class EinsumParts {
   /// Returns attributes of a Reshape in which a size of 0 means 0.
   static Attributes exact() {
     Attributes attributes;
-    attributes.set("allowzero", std::int64_t{1});
+    set_param(attributes, &ReshapeParams::allowzero, true);
     return attributes;
   }
   static Labels joined(const Labels& a, const Labels& b) { return joined_labels({&a, &b}); }

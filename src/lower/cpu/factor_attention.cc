@@ -11,6 +11,7 @@
 #include "ops/attention.h"
 #include "ops/infer.h"
 #include "ops/params/matmul.h"
+#include "ops/params/movement.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -143,7 +144,7 @@ class Factoring {
   Result<ValueId> permuted(ValueId x, const Perm& perm) {
     if (perm.empty()) return x;
     Attributes attributes;
-    attributes.set("perm", perm);
+    set_param(attributes, &TransposeParams::perm, perm);
     return op(OpKind::kTranspose, {x}, std::move(attributes), "/transposed");
   }
 

@@ -16,6 +16,7 @@
 #include "ir/charge.h"
 #include "lower/cpu/lower.h"
 #include "lower/patterns/nhwc_rules.h"
+#include "ops/params/movement.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -34,7 +35,7 @@ Permutation compose(const Permutation& first, const Permutation& second) {
 
 /// Returns the permutation of a Transpose of this rank.
 Permutation permutation_of(const Node& transpose, std::size_t rank) {
-  Permutation perm = transpose.attributes.get_ints("perm");
+  Permutation perm = params_of<TransposeParams>(transpose).perm;
   if (perm.size() == rank) return perm;
   Permutation reversed(rank);
   std::iota(reversed.rbegin(), reversed.rend(), 0);
@@ -340,7 +341,7 @@ class Rewriter {
       return append_view(from, to, *dims, std::move(node.name));
     } else {
       node.op = OpKind::kTranspose;
-      node.attributes.set("perm", permutation);
+      set_param(node, &TransposeParams::perm, permutation);
     }
     append(std::move(node));
   }

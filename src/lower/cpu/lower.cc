@@ -5,6 +5,7 @@
 #include "lower/patterns/nhwc_rules.h"
 #include "lower/patterns/patterns.h"
 #include "ops/params/matmul.h"
+#include "ops/params/movement.h"
 #include "ops/params/quantised.h"
 #include "ops/params/window.h"
 #include "ops/quantised.h"
@@ -80,7 +81,7 @@ void decompose_layout(Parts& parts) {
   inputs[0] = parts.transposed(inputs[0], to_nchw(rank));
   const ValueId image = parts.op(parts.node().op, std::move(inputs), std::move(attributes));
   Attributes back;
-  back.set("perm", to_nhwc(rank));
+  set_param(back, &TransposeParams::perm, to_nhwc(rank));
   parts.result(OpKind::kTranspose, {image}, std::move(back));
 }
 

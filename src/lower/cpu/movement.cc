@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "ops/op.h"
+#include "ops/params/movement.h"
 
 namespace parallax {
 namespace {
@@ -46,7 +47,7 @@ std::optional<Movement> slice_of(const Graph& graph, const Node& node, Movement 
 std::optional<Movement> split_of(const Graph& graph, const Node& node, std::size_t output,
                                  Movement m) {
   const auto axis =
-      normalize_axis(node.attributes.get_int("axis", 0), static_cast<int>(m.axes.size()));
+      normalize_axis(params_of<AxisParams<0>>(node).axis, static_cast<int>(m.axes.size()));
   if (!axis) return std::nullopt;
   const auto d = static_cast<std::size_t>(*axis);
   for (std::size_t o = 0; o < output; ++o) {
@@ -94,7 +95,7 @@ std::optional<Movement> read_movement(const Graph& graph, const Node& node, std:
       m.view = true;
       return m;
     case OpKind::kTranspose: {
-      const Ints perm = node.attributes.get_ints("perm");
+      const Ints perm = params_of<TransposeParams>(node).perm;
       if (perm.size() == rank) {
         m.axes = perm;
       } else {
@@ -107,7 +108,7 @@ std::optional<Movement> read_movement(const Graph& graph, const Node& node, std:
     case OpKind::kSplit:
       return split_of(graph, node, output, std::move(m));
     case OpKind::kConcat: {
-      const auto axis = normalize_axis(node.attributes.get_int("axis", 0), static_cast<int>(rank));
+      const auto axis = normalize_axis(params_of<AxisParams<0>>(node).axis, static_cast<int>(rank));
       const bool present = std::all_of(node.inputs.begin(), node.inputs.end(),
                                        [](ValueId input) { return input.valid(); });
       if (!axis || !present) return std::nullopt;

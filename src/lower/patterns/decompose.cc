@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "lower/patterns/patterns.h"
 #include "ops/infer.h"
+#include "ops/params/movement.h"
 #include "ops/quantised.h"
 #include "simplify/rewrite.h"
 
@@ -96,7 +97,7 @@ ValueId Parts::ints(const std::vector<std::int64_t>& elements) {
 
 ValueId Parts::transposed(ValueId value, std::vector<std::int64_t> perm) {
   Attributes attributes;
-  attributes.set("perm", std::move(perm));
+  set_param(attributes, &TransposeParams::perm, std::move(perm));
   return op(OpKind::kTranspose, {value}, std::move(attributes));
 }
 

@@ -5,6 +5,7 @@
 
 #include "lower/patterns/decompose.h"
 #include "ops/params/attention.h"
+#include "ops/params/movement.h"
 
 namespace parallax {
 namespace {
@@ -25,19 +26,19 @@ ValueId unit_vectors(Parts& parts, ValueId x) {
 ValueId add_masks(Parts& parts, ValueId scores, ValueId masks) {
   const auto part_of_shape = [&](ValueId value, std::int64_t start, std::int64_t end) {
     Attributes attributes;
-    attributes.set("start", start);
-    attributes.set("end", end);
+    set_param(attributes, &ShapeParams::start, start);
+    set_param(attributes, &ShapeParams::end, end);
     return parts.op(OpKind::kShape, {value}, std::move(attributes));
   };
   const auto reshaped = [&](ValueId value, ValueId shape) {
     Attributes attributes;
-    attributes.set("allowzero", std::int64_t{1});
+    set_param(attributes, &ReshapeParams::allowzero, true);
     return parts.op(OpKind::kReshape, {value, shape}, std::move(attributes));
   };
   const ValueId count = part_of_shape(masks, 0, 1);
   const ValueId rounds = parts.op(OpKind::kDiv, {part_of_shape(scores, 0, 1), count});
   Attributes along;
-  along.set("axis", std::int64_t{0});
+  set_param(along, &AxisParams<0>::axis, 0);
   const ValueId split =
       parts.op(OpKind::kConcat, {rounds, count, part_of_shape(scores, 1, 4)}, std::move(along));
   const ValueId mask = parts.op(OpKind::kUnsqueeze, {masks, parts.ints({1})});
@@ -57,7 +58,7 @@ void decompose_cosine_attention(Parts& parts) {
   if (parts.has(4)) scores = parts.op(OpKind::kAdd, {scores, parts.input(4)});
   if (parts.has(5)) scores = add_masks(parts, scores, parts.input(5));
   Attributes swapped;
-  swapped.set("perm", kHeadsFirst);
+  set_param(swapped, &TransposeParams::perm, kHeadsFirst);
   const ValueId y = parts.op(OpKind::kMatMul, {parts.op(OpKind::kSoftmax, {scores}), v});
   parts.result(OpKind::kTranspose, {y}, std::move(swapped));
 }

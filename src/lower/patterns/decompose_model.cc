@@ -8,6 +8,7 @@
 
 #include "lower/patterns/decompose.h"
 #include "ops/op.h"
+#include "ops/params/normalization.h"
 
 namespace parallax {
 namespace {
@@ -44,7 +45,7 @@ void decompose_hard_swish(Parts& parts) {
 /// Returns the axes of a normalisation as an input of ReduceMean.
 ValueId normalized_axes(Parts& parts) {
   const auto rank = static_cast<std::int64_t>(parts.shape(0).size());
-  std::int64_t axis = parts.node().attributes.get_int("axis", -1);
+  std::int64_t axis = params_of<AxisParams<-1>>(parts.node()).axis;
   if (axis < 0) axis += rank;
   std::vector<std::int64_t> axes;
   for (; axis < rank; ++axis) axes.push_back(axis);
@@ -55,7 +56,7 @@ ValueId normalized_axes(Parts& parts) {
 ValueId by_deviation(Parts& parts, ValueId off, ValueId axes) {
   const ValueId squares = parts.op(OpKind::kMul, {off, off});
   const ValueId variance = parts.op(OpKind::kReduceMean, {squares, axes});
-  const ValueId epsilon = parts.number(parts.node().attributes.get_float("epsilon", 1e-5F));
+  const ValueId epsilon = parts.number(params_of<EpsilonParams>(parts.node()).epsilon);
   const ValueId deviation = parts.op(OpKind::kSqrt, {parts.op(OpKind::kAdd, {variance, epsilon})});
   return parts.op(OpKind::kDiv, {off, deviation});
 }
@@ -94,8 +95,8 @@ void decompose_reduce_sum_square(Parts& parts) {
 /// Computes x / norm along one axis; 0 if the norm is 0.
 void decompose_lp_normalization(Parts& parts) {
   const ValueId x = parts.input(0);
-  const ValueId axis = parts.ints({parts.node().attributes.get_int("axis", -1)});
-  const ValueId norm = parts.node().attributes.get_int("p", 2) == 1
+  const ValueId axis = parts.ints({params_of<AxisParams<-1>>(parts.node()).axis});
+  const ValueId norm = params_of<LpNormalizationParams>(parts.node()).p == 1
                            ? parts.op(OpKind::kReduceSum, {parts.op(OpKind::kAbs, {x}), axis})
                            : parts.op(OpKind::kReduceL2, {x, axis});
   const ValueId none = parts.op(OpKind::kEqual, {norm, parts.number(0)});

@@ -21,6 +21,7 @@
 #include "lower/patterns/patterns.h"
 #include "ops/attention.h"
 #include "ops/op.h"
+#include "ops/params/movement.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -62,7 +63,7 @@ class AttentionMatcher {
     if (!found.nan_is_zero && !readers_.single(weights))
       return missed("something else reads the weights");
     const int rank = static_cast<int>(shape_of(weights).size());
-    if (normalize_axis(softmax->attributes.get_int("axis", -1), rank) != rank - 1)
+    if (normalize_axis(params_of<AxisParams<-1>>(*softmax).axis, rank) != rank - 1)
       return missed("Softmax is not along the keys");
     ValueId scores = take_choice(softmax->inputs[0], found);
     scores = take_mask(scores, found);
@@ -191,7 +192,7 @@ class AttentionMatcher {
     RepeatedHeads found;
     std::size_t axis = rank - 3;
     if (const Node* transpose = inner_node(operand, OpKind::kTranspose)) {
-      found.perm = transpose->attributes.get_ints("perm");
+      found.perm = params_of<TransposeParams>(*transpose).perm;
       if (found.perm.size() != rank || found.perm[axis] < 0) return {};
       const auto last = static_cast<std::int64_t>(rank) - 1;
       // Kernels want rows of V, and rows or columns of K.
@@ -277,8 +278,8 @@ namespace {
 ValueId repeated_heads(Parts& parts, ValueId x, std::int64_t rank, std::int64_t times) {
   const auto part_of_shape = [&](std::int64_t start, std::int64_t end) {
     Attributes attributes;
-    attributes.set("start", start);
-    attributes.set("end", end);
+    set_param(attributes, &ShapeParams::start, start);
+    set_param(attributes, &ShapeParams::end, end);
     return parts.op(OpKind::kShape, {x}, std::move(attributes));
   };
   std::vector<std::int64_t> repeats(static_cast<std::size_t>(rank) + 1, 1);
@@ -288,11 +289,11 @@ ValueId repeated_heads(Parts& parts, ValueId x, std::int64_t rank, std::int64_t 
   const ValueId heads =
       parts.op(OpKind::kMul, {part_of_shape(rank - 3, rank - 2), parts.ints({times})});
   Attributes along, as_told;
-  along.set("axis", std::int64_t{0});
+  set_param(along, &AxisParams<0>::axis, 0);
   const ValueId shape =
       parts.op(OpKind::kConcat, {part_of_shape(0, rank - 3), heads, part_of_shape(rank - 2, rank)},
                std::move(along));
-  as_told.set("allowzero", std::int64_t{1});
+  set_param(as_told, &ReshapeParams::allowzero, true);
   return parts.op(OpKind::kReshape, {wide, shape}, std::move(as_told));
 }
 
@@ -329,7 +330,7 @@ void decompose_attention(Parts& parts) {
   const auto perm = attributes.get_ints(kAttentionOutputPerm);
   if (perm.empty()) return parts.result(OpKind::kMatMul, product);
   Attributes turned;
-  turned.set("perm", perm);
+  set_param(turned, &TransposeParams::perm, perm);
   parts.result(OpKind::kTranspose, {parts.op(OpKind::kMatMul, product)}, std::move(turned));
 }
 

@@ -12,6 +12,7 @@
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
 #include "ops/deferred.h"
+#include "ops/params/normalization.h"
 #include "ops/params/window.h"
 #include "simplify/rewrite.h"
 
@@ -33,7 +34,7 @@ bool all_finite(const std::vector<double>& numbers) {
 /// Returns the four statistics of a BatchNormalization over `channels`, if all are constants.
 std::optional<ChannelAffine> batch_normalization(const Graph& graph, const Node& node,
                                                  std::size_t channels) {
-  if (node.attributes.get_int("training_mode", 0) != 0) return std::nullopt;
+  if (params_of<BatchNormalizationParams>(node).training_mode) return std::nullopt;
   std::vector<std::vector<float>> statistics;
   for (std::size_t i = 1; i < 5; ++i) {
     const Constant* constant = float_constant(graph, node.inputs[i]);
@@ -41,7 +42,7 @@ std::optional<ChannelAffine> batch_normalization(const Graph& graph, const Node&
     statistics.push_back(floats(*constant));
     if (statistics.back().size() != channels) return std::nullopt;
   }
-  const double epsilon = static_cast<double>(node.attributes.get_float("epsilon", 1e-5F));
+  const double epsilon = static_cast<double>(params_of<EpsilonParams>(node).epsilon);
   ChannelAffine affine;
   for (std::size_t c = 0; c < channels; ++c) {
     const double variance = static_cast<double>(statistics[3][c]) + epsilon;

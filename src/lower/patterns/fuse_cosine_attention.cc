@@ -27,6 +27,8 @@
 #include "ops/deferred.h"
 #include "ops/op.h"
 #include "ops/params/attention.h"
+#include "ops/params/movement.h"
+#include "ops/params/reduce.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -54,7 +56,7 @@ class CosineMatcher {
     CosineMatch found;
     found.v = before_transpose(product->inputs[1], kSwapHeads);
     if (softmax == nullptr || !found.v.valid()) return std::nullopt;
-    const auto axis = softmax->attributes.get_int("axis", -1);
+    const auto axis = params_of<AxisParams<-1>>(*softmax).axis;
     if (shape_of(softmax->inputs[0]).size() != 4 || (axis != -1 && axis != 3)) return std::nullopt;
     ValueId scores = take_masks(softmax->inputs[0], found);
     scores = take_bias(scores, found);
@@ -75,7 +77,7 @@ class CosineMatcher {
   }
 
   static bool is_transpose(const Node& node, const std::vector<std::int64_t>& perm) {
-    return node.op == OpKind::kTranspose && node.attributes.get_ints("perm") == perm;
+    return node.op == OpKind::kTranspose && params_of<TransposeParams>(node).perm == perm;
   }
 
   static bool is_plain(const Node& product) {
@@ -277,7 +279,7 @@ class CosineMatcher {
 
   /// Returns true if the reduction is along the last of four axes and keeps it.
   bool is_last_axis(const Node& node) const {
-    if (node.attributes.get_int("keepdims", 1) != 1 || node.inputs.size() < 2 ||
+    if (!params_of<ReduceParams>(node).keepdims || node.inputs.size() < 2 ||
         !node.inputs[1].valid())
       return false;
     const auto& axes = graph_.values[node.inputs[1]].constant;

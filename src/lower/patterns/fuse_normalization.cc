@@ -27,6 +27,8 @@
 #include "ir/charge.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
+#include "ops/params/normalization.h"
+#include "ops/params/reduce.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -77,7 +79,7 @@ class NormMatcher {
   /// drops them.
   std::optional<std::int64_t> last_axes(const Node& mean) const {
     const auto rank = static_cast<std::int64_t>(shape_of(mean.inputs[0]).size());
-    if (mean.attributes.get_int("keepdims", 1) != 1 || mean.inputs.size() < 2 ||
+    if (!params_of<ReduceParams>(mean).keepdims || mean.inputs.size() < 2 ||
         !mean.inputs[1].valid())
       return std::nullopt;
     const auto& constant = graph_.values[mean.inputs[1]].constant;
@@ -335,8 +337,8 @@ Result<int> fuse(Graph& graph, const PassContext& context, OpKind made) {
     std::vector<ValueId> inputs = {found->of.x, scale};
     if (found->bias.valid()) inputs.push_back(found->bias);
     Attributes attributes;
-    attributes.set("axis", -found->of.axes);
-    attributes.set("epsilon", found->of.epsilon);
+    set_param(attributes, &LayerNormalizationParams::axis, -found->of.axes);
+    set_param(attributes, &LayerNormalizationParams::epsilon, found->of.epsilon);
     rewrite_node(graph, id, made, std::move(inputs), std::move(attributes));
     ++changes;
   }

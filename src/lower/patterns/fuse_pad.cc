@@ -18,6 +18,7 @@
 #include "base/checked.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
+#include "ops/params/movement.h"
 #include "ops/params/window.h"
 #include "simplify/rewrite.h"
 
@@ -59,7 +60,7 @@ std::optional<std::vector<std::int64_t>> pads_of_all_axes(const Graph& graph, co
 }
 
 std::optional<ConstantPad> constant_pad(const Graph& graph, const Node& pad) {
-  if (pad.op != OpKind::kPad || pad.attributes.get_string("mode", "constant") != "constant") {
+  if (pad.op != OpKind::kPad || params_of<PadParams>(pad).mode != PadMode::kConstant) {
     return std::nullopt;
   }
   const Value& image = graph.values[pad.inputs[0]];

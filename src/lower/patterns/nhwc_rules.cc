@@ -9,6 +9,8 @@
 
 #include "ops/deferred.h"
 #include "ops/op.h"
+#include "ops/params/normalization.h"
+#include "ops/params/reduce.h"
 #include "ops/params/window.h"
 #include "ops/quantised.h"
 
@@ -67,8 +69,9 @@ constexpr std::int64_t kMaxRank = 4;
 
 std::size_t axes_input(OpKind op) { return op == OpKind::kSlice ? 3 : 1; }
 
-std::int64_t default_axis(OpKind op) {
-  return op == OpKind::kSoftmax || op == OpKind::kLpNormalization ? -1 : 0;
+std::int64_t axis_of(const Node& node) {
+  const bool normalizes = node.op == OpKind::kSoftmax || node.op == OpKind::kLpNormalization;
+  return normalizes ? params_of<SoftmaxParams>(node).axis : params_of<AxisParams<0>>(node).axis;
 }
 
 /// Returns the NHWC axis that NCHW axis `axis` (perhaps negative) becomes.
@@ -124,7 +127,7 @@ std::optional<std::vector<std::int64_t>> listed_axes(const Graph& graph, const N
 bool axes_fit(const Graph& graph, const Node& node, std::size_t rank) {
   const auto axes = listed_axes(graph, node);
   if (!axes) return false;
-  if (node.op == OpKind::kSlice || node.attributes.get_int("keepdims", 1) != 0) return true;
+  if (node.op == OpKind::kSlice || params_of<ReduceParams>(node).keepdims) return true;
   // Without the reduced axes the layouts agree only if height and width are both reduced.
   const auto spatial = static_cast<std::int64_t>(rank) - 2;
   return static_cast<std::int64_t>(axes->size()) == spatial &&
@@ -240,8 +243,7 @@ void adapt_to_nhwc(Graph& graph, UniqueNames& names, Node& node, std::size_t ran
       return;
     case Rule::kAxis:
     case Rule::kConcat:
-      node.attributes.set("axis",
-                          moved_axis(node.attributes.get_int("axis", default_axis(node.op)), rank));
+      set_param(node, &AxisParams<0>::axis, moved_axis(axis_of(node), rank));
       return;
     case Rule::kAxesInput: {
       std::vector<std::int64_t> axes = *listed_axes(graph, node);

@@ -15,4 +15,14 @@ struct AxisParams {
   }
 };
 
+/// The axis of operators that must have one, or that do something else without.
+struct OptionalAxisParams {
+  std::optional<std::int64_t> axis;  ///< negative: counted from the last
+
+  template <class Visitor>
+  void visit(Visitor& v) {
+    v("axis", axis);
+  }
+};
+
 }  // namespace parallax

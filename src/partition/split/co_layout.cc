@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lower/patterns/nhwc_rules.h"
+#include "ops/params/movement.h"
 
 namespace parallax {
 namespace {
@@ -124,7 +125,7 @@ class ImageTurner {
     Node node;
     node.op = OpKind::kTranspose;
     node.name = names_.make(value.name + ".turn");
-    node.attributes.set("perm", perm);
+    set_param(node, &TransposeParams::perm, perm);
     node.inputs = {image};
     const ValueId result = graph_.values.push_back(std::move(value));
     node.outputs = {result};

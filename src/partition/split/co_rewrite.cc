@@ -1,5 +1,6 @@
 #include "partition/split/co_rewrite.h"
 
+#include "ops/params/movement.h"
 #include "ops/params/window.h"
 
 #include <algorithm>
@@ -108,7 +109,7 @@ void rewrite_for_rows(const Graph& graph, const ConcreteShapes& shapes, const Sp
     case OpKind::kAveragePool:
       return rewriter.window();
     case OpKind::kReshape:
-      node.attributes.erase("allowzero");
+      erase_param(node, &ReshapeParams::allowzero);
       return rewriter.shape(1);
     case OpKind::kExpand:
       return rewriter.shape(1);

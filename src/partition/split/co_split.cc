@@ -11,6 +11,7 @@
 
 #include "ir/elements.h"
 #include "ops/deferred.h"
+#include "ops/params/axis.h"
 #include "partition/split/co_rewrite.h"
 #include "simplify/rewrite.h"
 
@@ -128,7 +129,7 @@ ValueId Splitter::concat(ValueId of, int axis, std::vector<ValueId> parts, bool 
   Node node;
   node.name = names_.make(value.name + ".join");
   node.op = parts.size() == 1 ? OpKind::kIdentity : OpKind::kConcat;
-  if (parts.size() > 1) node.attributes.set("axis", std::int64_t{axis});
+  if (parts.size() > 1) set_param(node, &AxisParams<0>::axis, axis);
   node.inputs = std::move(parts);
   node.outputs = {result};
   append(std::move(node), mover());

@@ -4,6 +4,9 @@
 
 #include "ops/op.h"
 #include "ops/params/matmul.h"
+#include "ops/params/movement.h"
+#include "ops/params/normalization.h"
+#include "ops/params/reduce.h"
 #include "ops/params/resize.h"
 #include "ops/params/window.h"
 
@@ -83,7 +86,7 @@ std::optional<SplitRule> window_rule(const Sized& n, int axis) {
 }
 
 std::optional<SplitRule> normalization_rule(const Sized& n, int axis) {
-  const auto normal = normalize_axis(n.node.attributes.get_int("axis", -1), n.out_rank());
+  const auto normal = normalize_axis(params_of<AxisParams<-1>>(n.node).axis, n.out_rank());
   const bool all_behind =
       n.node.op == OpKind::kLayerNormalization || n.node.op == OpKind::kRMSNormalization;
   if (!normal || axis == *normal || (all_behind && axis > *normal)) return std::nullopt;
@@ -100,7 +103,7 @@ std::optional<SplitRule> reduce_rule(const Sized& n, int axis) {
     reduced[static_cast<std::size_t>(*normal)] = true;
   }
   int from = axis;
-  if (n.node.attributes.get_int("keepdims", 1) == 0) {
+  if (!params_of<ReduceParams>(n.node).keepdims) {
     int kept = -1;
     for (from = 0; from < n.rank(0); ++from)
       if (!reduced[static_cast<std::size_t>(from)] && ++kept == axis) break;
@@ -112,7 +115,7 @@ std::optional<SplitRule> reduce_rule(const Sized& n, int axis) {
 }
 
 std::optional<SplitRule> transpose_rule(const Sized& n, int axis) {
-  const auto perm = n.node.attributes.get_ints("perm");
+  const auto perm = params_of<TransposeParams>(n.node).perm;
   SplitRule rule = all_whole(n, axis);
   rule.inputs[0] = same(perm.empty() ? n.out_rank() - 1 - axis
                                      : static_cast<int>(perm[static_cast<std::size_t>(axis)]));
@@ -154,7 +157,7 @@ std::optional<SplitRule> view_rule(const Sized& n, int axis) {
 }
 
 std::optional<SplitRule> concat_rule(const Sized& n, int axis) {
-  const auto along = normalize_axis(n.node.attributes.get_int("axis", 0), n.out_rank());
+  const auto along = normalize_axis(params_of<AxisParams<0>>(n.node).axis, n.out_rank());
   if (!along) return std::nullopt;
   SplitRule rule = all_whole(n, axis);
   std::int64_t offset = 0;
@@ -168,7 +171,7 @@ std::optional<SplitRule> concat_rule(const Sized& n, int axis) {
 }
 
 std::optional<SplitRule> split_rule(const Sized& n, int axis) {
-  const auto along = normalize_axis(n.node.attributes.get_int("axis", 0), n.rank(0));
+  const auto along = normalize_axis(params_of<AxisParams<0>>(n.node).axis, n.rank(0));
   if (!along || axis == *along) return std::nullopt;
   return first_same(n, axis);
 }
@@ -184,7 +187,7 @@ std::optional<SplitRule> slice_rule(const Sized& n, int axis) {
 
 std::optional<SplitRule> gather_rule(const Sized& n, int axis) {
   if (n.inputs.size() != 2) return std::nullopt;
-  const auto along = normalize_axis(n.node.attributes.get_int("axis", 0), n.rank(0));
+  const auto along = normalize_axis(params_of<AxisParams<0>>(n.node).axis, n.rank(0));
   if (!along) return std::nullopt;
   SplitRule rule = all_whole(n, axis);
   if (axis < *along) {
@@ -198,7 +201,7 @@ std::optional<SplitRule> gather_rule(const Sized& n, int axis) {
 }
 
 std::optional<SplitRule> pad_rule(const Sized& n, int axis) {
-  if (n.inputs.size() > 3 || n.node.attributes.get_string("mode", "constant") != "constant")
+  if (n.inputs.size() > 3 || params_of<PadParams>(n.node).mode != PadMode::kConstant)
     return std::nullopt;
   const auto pads = known_integers(n.graph, n.node, 1);
   if (!pads || pads->size() != static_cast<std::size_t>(2 * n.out_rank())) return std::nullopt;
@@ -238,7 +241,8 @@ std::optional<SplitRule> rule_of(const Sized& n, int axis) {
     case OpKind::kAveragePool:
       return window_rule(n, axis);
     case OpKind::kBatchNormalization:
-      if (axis == 1 || n.node.attributes.get_int("training_mode", 0) != 0) return std::nullopt;
+      if (axis == 1 || params_of<BatchNormalizationParams>(n.node).training_mode)
+        return std::nullopt;
       return first_same(n, axis);
     case OpKind::kSoftmax:
     case OpKind::kLpNormalization:

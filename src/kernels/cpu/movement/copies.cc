@@ -13,6 +13,7 @@
 #include "kernels/cpu/tiles.h"
 #include "kernels/table_bytes.h"
 #include "ops/op.h"
+#include "ops/params/movement.h"
 
 namespace parallax {
 namespace {
@@ -89,7 +90,7 @@ Result<std::unique_ptr<Kernel>> parts_kernel(LambdaKernelOptions options, std::i
 
 Result<std::unique_ptr<Kernel>> cpu_concat(const KernelRequest& request) {
   const auto axis =
-      normalize_axis(request.node.attributes.get_int("axis", 0), request.outputs[0].dims.rank());
+      normalize_axis(params_of<AxisParams<0>>(request.node).axis, request.outputs[0].dims.rank());
   if (!axis || !all_present(request.inputs)) return not_covered();
   LambdaKernelOptions options;
   options.byte_inputs = ~std::uint32_t{0};
@@ -101,7 +102,7 @@ Result<std::unique_ptr<Kernel>> cpu_concat(const KernelRequest& request) {
 
 Result<std::unique_ptr<Kernel>> cpu_split(const KernelRequest& request) {
   const auto axis =
-      normalize_axis(request.node.attributes.get_int("axis", 0), request.inputs[0].dims.rank());
+      normalize_axis(params_of<AxisParams<0>>(request.node).axis, request.inputs[0].dims.rank());
   if (!axis || !all_present(request.outputs)) return not_covered();
   LambdaKernelOptions options;
   options.byte_inputs = 0b1;
@@ -154,7 +155,7 @@ Result<std::unique_ptr<Kernel>> gather_kernel(const GatherShape& shape) {
 /// Errors while running: kOutOfRange.
 Result<std::unique_ptr<Kernel>> cpu_gather(const KernelRequest& request) {
   const TensorDesc& data = request.inputs[0];
-  const auto axis = normalize_axis(request.node.attributes.get_int("axis", 0), data.dims.rank());
+  const auto axis = normalize_axis(params_of<AxisParams<0>>(request.node).axis, data.dims.rank());
   if (!axis || data.elements() == 0 || request.outputs[0].elements() == 0) return not_covered();
   GatherShape shape;
   shape.size = data.dims[*axis];
@@ -258,7 +259,7 @@ std::optional<KnownPads> known_pads(const KernelRequest& request) {
 
 /// Creates the kernel of Pad with a constant, by amounts >= 0 known at plan time.
 Result<std::unique_ptr<Kernel>> cpu_pad(const KernelRequest& request) {
-  if (request.node.attributes.get_string("mode", "constant") != "constant") return not_covered();
+  if (params_of<PadParams>(request.node).mode != PadMode::kConstant) return not_covered();
   const auto shape = pad_shape(request);
   if (!shape) return not_covered();
   const std::int64_t elements = request.outputs[0].elements();

@@ -88,7 +88,7 @@ std::int64_t table_bytes_of(const IndexedRows& rows) {
 /// Returns the source of each position of a Pad node, axis by axis; nullopt if pads or axes are not
 /// known at plan time, or if elements are removed as well.
 std::optional<IndexLists> padded_indexes(const KernelRequest& request) {
-  const PadMode mode = pad_mode_of(request.node.attributes.get_string("mode", "constant"));
+  const PadMode mode = params_of<PadParams>(request.node).mode;
   const Dims &in = request.inputs[0].dims, &out = request.outputs[0].dims;
   const auto pads = known_pads(request);
   if (mode == PadMode::kConstant || !pads || in.elements() == 0) return std::nullopt;

@@ -13,6 +13,7 @@
 #include "kernels/cpu/tiles.h"
 #include "kernels/space_blocks.h"
 #include "ops/op.h"
+#include "ops/params/movement.h"
 #include "ops/params/resize.h"
 #include "ops/params/window.h"
 
@@ -176,7 +177,7 @@ std::optional<std::vector<std::int64_t>> whole_factors(const KernelRequest& requ
 
 Result<std::unique_ptr<Kernel>> cpu_transpose(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
-  const auto perm = request.node.attributes.get_ints("perm");
+  const auto perm = params_of<TransposeParams>(request.node).perm;
   const auto dense = dense_strides(dims);
   if (!perm.empty() && perm.size() != to_size(dims.rank())) return not_covered();
   std::vector<std::int64_t> sizes;

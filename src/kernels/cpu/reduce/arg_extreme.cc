@@ -5,16 +5,17 @@
 #include "kernels/cpu/reduce/arg_loops.h"
 #include "kernels/cpu/tiles.h"
 #include "ops/op.h"
+#include "ops/params/reduce.h"
 
 namespace parallax {
 
 Result<std::unique_ptr<Kernel>> cpu_arg_extreme(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
-  const auto axis = normalize_axis(request.node.attributes.get_int("axis", 0), dims.rank());
+  const auto axis = normalize_axis(params_of<AxisParams<0>>(request.node).axis, dims.rank());
   if (!axis || dims.elements() == 0 || dims[*axis] > std::numeric_limits<std::int32_t>::max())
     return not_covered();
   const ArgSearch search{request.node.op == OpKind::kArgMin,
-                         request.node.attributes.get_int("select_last_index", 0) != 0};
+                         params_of<ArgParams>(request.node).select_last_index};
   std::int64_t outer = 1, inner = 1;
   for (int d = 0; d < *axis; ++d) outer *= dims[d];
   for (int d = *axis + 1; d < dims.rank(); ++d) inner *= dims[d];

@@ -5,6 +5,7 @@
 #include "kernels/cpu/elementwise/unary_loops.h"
 #include "kernels/cpu/reduce/softmax_loops.h"
 #include "kernels/cpu/tiles.h"
+#include "ops/params/normalization.h"
 
 namespace parallax {
 namespace {
@@ -41,13 +42,13 @@ Result<std::unique_ptr<Kernel>> cpu_group_normalization(const KernelRequest& req
   for (int axis = 2; axis < dims.rank(); ++axis) shape.plane *= dims[axis];
   const std::int64_t groups = request.node.op == OpKind::kInstanceNormalization
                                   ? shape.channels
-                                  : request.node.attributes.get_int("num_groups", 1);
+                                  : params_of<GroupNormalizationParams>(request.node).num_groups;
   for (std::size_t i = 1; i < 3; ++i)
     if (request.inputs[i].elements() != shape.channels) return not_covered();
   if (groups < 1 || shape.channels % groups != 0) return not_covered();
   shape.members = shape.channels / groups;
   shape.groups = dims[0] * groups;
-  shape.epsilon = request.node.attributes.get_float("epsilon", 1e-5F);
+  shape.epsilon = params_of<EpsilonParams>(request.node).epsilon;
   LambdaKernelOptions options;
   options.tiles = count_tiles(shape.groups, shape.members * shape.plane, kTileElements);
   return tiled_kernel(

@@ -6,6 +6,7 @@
 #include "kernels/cpu/reduce/softmax_loops.h"
 #include "kernels/cpu/tiles.h"
 #include "ops/op.h"
+#include "ops/params/normalization.h"
 
 namespace parallax {
 namespace {
@@ -58,7 +59,7 @@ Result<std::unique_ptr<Kernel>> softmax_of_columns(std::int64_t outer, std::int6
 /// Creates the kernel of Softmax along any axis.
 Result<std::unique_ptr<Kernel>> cpu_softmax(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
-  const auto axis = normalize_axis(request.node.attributes.get_int("axis", -1), dims.rank());
+  const auto axis = normalize_axis(params_of<AxisParams<-1>>(request.node).axis, dims.rank());
   if (request.inputs[0].dtype != DType::kF32 || !axis) return not_covered();
   if (dims.elements() == 0) return empty_kernel();
   const std::int64_t outer = product(dims, 0, *axis), n = dims[*axis];
@@ -69,7 +70,7 @@ Result<std::unique_ptr<Kernel>> cpu_softmax(const KernelRequest& request) {
 /// Creates the kernel of LogSoftmax along contiguous elements.
 Result<std::unique_ptr<Kernel>> cpu_log_softmax(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
-  const auto axis = normalize_axis(request.node.attributes.get_int("axis", -1), dims.rank());
+  const auto axis = normalize_axis(params_of<AxisParams<-1>>(request.node).axis, dims.rank());
   if (!axis || product(dims, *axis + 1, dims.rank()) != 1) return not_covered();
   if (dims.elements() == 0) return empty_kernel();
   return softmax_of_rows(product(dims, 0, *axis), dims[*axis], log_softmax_rows);
@@ -79,7 +80,7 @@ Result<std::unique_ptr<Kernel>> cpu_log_softmax(const KernelRequest& request) {
 /// element for each normalised element.
 Result<std::unique_ptr<Kernel>> cpu_normalization(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
-  const auto axis = normalize_axis(request.node.attributes.get_int("axis", -1), dims.rank());
+  const auto axis = normalize_axis(params_of<AxisParams<-1>>(request.node).axis, dims.rank());
   if (request.inputs[0].dtype != DType::kF32 || !axis) return not_covered();
   if (dims.elements() == 0) return empty_kernel();
   const std::int64_t rows = product(dims, 0, *axis), n = product(dims, *axis, dims.rank());
@@ -87,7 +88,7 @@ Result<std::unique_ptr<Kernel>> cpu_normalization(const KernelRequest& request) 
     if (request.has(i) && request.inputs[i].elements() != n) return not_covered();
   const bool biased = request.has(2), residual = request.has(3);
   const bool centered = request.node.op == OpKind::kLayerNormalization;
-  const float epsilon = request.node.attributes.get_float("epsilon", 1e-5F);
+  const float epsilon = params_of<EpsilonParams>(request.node).epsilon;
   LambdaKernelOptions options;
   options.tiles = count_tiles(rows, n, kTileElements);
   return tiled_kernel(
@@ -111,12 +112,12 @@ Result<std::unique_ptr<Kernel>> cpu_batch_normalization(const KernelRequest& req
   const Dims& dims = request.inputs[0].dims;
   for (const TensorDesc& input : request.inputs)
     if (input.dtype != DType::kF32) return not_covered();
-  if (request.node.attributes.get_int("training_mode", 0) != 0 ||
+  if (params_of<BatchNormalizationParams>(request.node).training_mode ||
       request.inputs[0].dtype != DType::kF32 || dims.rank() < 3 || dims.elements() == 0)
     return not_covered();
   const std::int64_t channels = dims[1], plane = product(dims, 2, dims.rank());
   const std::int64_t rows = dims[0] * channels;
-  const float epsilon = request.node.attributes.get_float("epsilon", 1e-5F);
+  const float epsilon = params_of<EpsilonParams>(request.node).epsilon;
   LambdaKernelOptions options;
   options.tiles = count_tiles(rows, plane, kTileElements);
   return tiled_kernel(

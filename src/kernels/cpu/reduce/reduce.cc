@@ -6,6 +6,7 @@
 #include "kernels/cpu/reduce/reduce_loops.h"
 #include "kernels/cpu/tiles.h"
 #include "ops/op.h"
+#include "ops/params/reduce.h"
 #include "ops/params/window.h"
 
 namespace parallax {
@@ -77,7 +78,7 @@ std::optional<Reduction> reduction_of(OpKind op) {
 std::optional<std::uint32_t> reduced_axes(const KernelRequest& request) {
   const int rank = request.inputs[0].dims.rank();
   const std::uint32_t all = (std::uint32_t{1} << rank) - 1;
-  const bool noop = request.node.attributes.get_int("noop_with_empty_axes", 0) != 0;
+  const bool noop = params_of<ReduceParams>(request.node).noop_with_empty_axes;
   if (!request.has(1)) return noop ? 0 : all;
   const TensorDesc& axes = request.inputs[1];
   if (axes.elements() == 0) return noop ? 0 : all;

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "kernels/cpu/tiles.h"
 #include "kernels/cpu/vision/box_loops.h"
+#include "ops/params/indexing.h"
 
 namespace parallax {
 namespace {
@@ -146,7 +147,7 @@ Result<std::unique_ptr<Kernel>> cpu_non_max_suppression(const KernelRequest& req
       scores[2] > kMaxScores || scores.elements() > kMaxScores)
     return not_covered();
   NmsShape shape{scores[0], scores[1], scores[2]};
-  shape.center = request.node.attributes.get_int("center_point_box", 0) != 0;
+  shape.center = params_of<NonMaxSuppressionParams>(request.node).center_point_box;
   shape.has_limit = request.has(2);
   shape.has_iou = request.has(3);
   shape.has_score = request.has(4);

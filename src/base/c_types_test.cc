@@ -33,7 +33,7 @@ static_assert(sizeof(px_type) == 32 && offsetof(px_type, symbols) == 24);
 static_assert(sizeof(px_status) == 48 && offsetof(px_status, release) == 40);
 static_assert(sizeof(px_allocator) == 32 && offsetof(px_allocator, deallocate) == 24);
 static_assert(sizeof(px_node) == 72 && sizeof(px_region) == 88 && sizeof(px_place) == 40);
-static_assert(sizeof(px_delegate) == 128 && offsetof(px_delegate, read) == 120);
+static_assert(sizeof(px_delegate) == 136 && offsetof(px_delegate, supports) == 128);
 
 TEST(CTypes, HaveOneLayoutInCAndCpp) {
 #define PX_SIZE(type) sizeof(type),

@@ -98,7 +98,7 @@ def first_set(body, known):
     stated = re.search(r"\bsince(?:\(\s*| = )(\d+)", body)
     if stated:
         return int(stated[1])
-    for call in re.finditer(r"\b(\w+)\(", body):
+    for call in re.finditer(r"\b(\w+)(?:<[\w<>]+>)?\(", body):
         if call[1] not in known or re.match(r"\s*\w+\(", body[call.end():]):  # of calls in calls the inner one
             continue
         at, inner = known[call[1]]

@@ -1,5 +1,6 @@
 // Functions of two or more elements with numpy broadcasting.
 #include "ops/elementwise.h"
+#include "ops/params/numbers.h"
 
 namespace parallax {
 
@@ -27,7 +28,7 @@ std::optional<Expr> modulo(const InferContext& context, std::span<const Expr> x)
   const auto a = x[0].constant();
   const auto b = x[1].constant();
   if (b == 0) return std::nullopt;
-  const bool like_c = context.node.attributes.get_int("fmod", 0) == 1;
+  const bool like_c = params_of<ModParams>(context.node).fmod;
   if (!like_c) return mod(x[0], x[1]);
   if (a && b) return Expr(*b == -1 ? 0 : *a % *b);
   if (!is_non_negative(x[0]) || !is_non_negative(x[1])) return std::nullopt;
@@ -47,7 +48,7 @@ std::optional<Expr> largest(const InferContext&, std::span<const Expr> x) {
 }
 
 InferResult infer_mod(const InferContext& context) {
-  PX_ASSIGN([[maybe_unused]] const bool fmod, flag_attribute(context, "fmod", false));
+  PX_RETURN_IF_ERROR(read_params<ModParams>(context));
   return infer_same_type<kNumericTypes, modulo>(context);
 }
 
@@ -158,7 +159,7 @@ const OpDef& op_def_Mod() {
   static const OpDef def = [] {
     OpDef d = elementwise(OpKind::kMod, 2, infer_mod);
     d.since = 10;
-    d.attributes = {{"fmod", AttributeType::kInt}};
+    d.attributes = attributes_of<ModParams>();
     return d;
   }();
   return def;

@@ -1,5 +1,6 @@
 // Operators on the bits of integers.
 #include "ops/elementwise.h"
+#include "ops/params/numbers.h"
 
 namespace parallax {
 
@@ -12,11 +13,8 @@ std::optional<Expr> inverted(const InferContext&, std::span<const Expr> x) {
 }
 
 InferResult infer_bit_shift(const InferContext& context) {
-  if (context.node.attributes.find("direction") == nullptr) {
-    return fail(context, "direction is missing");
-  }
-  PX_ASSIGN([[maybe_unused]] const auto direction,
-            choice_attribute(context, "direction", "", {"LEFT", "RIGHT"}));
+  PX_ASSIGN(const auto params, read_params<BitShiftParams>(context));
+  if (!params.direction) return fail(context, "direction is missing");
   return infer_same_type<kIntegerTypes>(context);
 }
 
@@ -51,7 +49,7 @@ const OpDef& op_def_BitwiseXor() {
 const OpDef& op_def_BitShift() {
   static const OpDef def = [] {
     OpDef d = since(11, elementwise(OpKind::kBitShift, 2, infer_bit_shift));
-    d.attributes = {{"direction", AttributeType::kString}};
+    d.attributes = attributes_of<BitShiftParams>();
     return d;
   }();
   return def;

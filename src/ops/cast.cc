@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
+#include "ops/params/numbers.h"
 
 namespace parallax {
 namespace {
@@ -16,8 +17,7 @@ std::optional<Expr> truth(const Expr& x) {
 
 InferResult infer_conversion(const InferContext& context, DType to) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kSizedTypes));
-  PX_ASSIGN([[maybe_unused]] const auto mode,
-            choice_attribute(context, "round_mode", "up", {"up", "down", "nearest"}));
+  PX_RETURN_IF_ERROR(read_params<CastLikeParams>(context));
   const InferInput& x = context.inputs[0];
   Content content;
   if (has_content(to)) {
@@ -34,7 +34,7 @@ InferResult infer_conversion(const InferContext& context, DType to) {
 
 /// The type that the attribute `to` names.
 Result<DType> target_type(const InferContext& context) {
-  const std::int64_t to = context.node.attributes.get_int("to", 0);
+  const std::int64_t to = params_of<TargetParams>(context.node).to;
   const auto dtype = dtype_from_onnx(to);
   if (dtype && contains(kSizedTypes, *dtype)) return *dtype;
   return fail(context, fmt::format("cannot cast to ONNX element type {}", to),
@@ -69,7 +69,7 @@ OpDef conversion(OpKind kind, InferResult (*infer)(const InferContext&)) {
   def.kind = kind;
   def.infer = infer;
   def.macs = macs_per_output;
-  def.attributes = {{"saturate", AttributeType::kInt}, {"round_mode", AttributeType::kString}};
+  def.attributes = attributes_of<CastLikeParams>();
   return def;
 }
 
@@ -78,7 +78,7 @@ OpDef conversion(OpKind kind, InferResult (*infer)(const InferContext&)) {
 const OpDef& op_def_Cast() {
   static const OpDef def = [] {
     OpDef d = conversion(OpKind::kCast, infer_cast);
-    d.attributes.push_back({"to", AttributeType::kInt});
+    d.attributes = attributes_of<CastParams>();
     d.elementwise = true;
     return d;
   }();
@@ -97,7 +97,7 @@ const OpDef& op_def_CastLike() {
 const OpDef& op_def_BitCast() {
   static const OpDef def = [] {
     OpDef d = since(26, conversion(OpKind::kBitCast, infer_bit_cast));
-    d.attributes = {{"to", AttributeType::kInt}};
+    d.attributes = attributes_of<TargetParams>();
     d.macs = macs_none;
     return d;
   }();

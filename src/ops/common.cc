@@ -76,12 +76,11 @@ Result<std::string> choice_attribute(const InferContext& context, std::string_vi
   return fail(context, fmt::format("{} '{}' is not covered", name, value), ErrorCode::kUnsupported);
 }
 
-Result<DType> dtype_attribute(const InferContext& context, DTypeSet types, DType fallback) {
-  const AttributeValue* const stated = context.node.attributes.find("dtype");
-  const std::int64_t code = context.node.attributes.get_int("dtype", 0);
-  const auto dtype = stated == nullptr ? std::optional(fallback) : dtype_from_onnx(code);
+Result<DType> stated_dtype(const InferContext& context, std::optional<std::int64_t> code,
+                           DTypeSet types, DType fallback) {
+  const auto dtype = code ? dtype_from_onnx(*code) : std::optional(fallback);
   if (dtype && contains(types, *dtype)) return *dtype;
-  if (!dtype) return fail(context, fmt::format("there is no dtype {}", code));
+  if (!dtype) return fail(context, fmt::format("there is no dtype {}", *code));
   return fail(context, fmt::format("the result may not be {}", to_string(*dtype)),
               ErrorCode::kUnsupported);
 }

@@ -53,9 +53,9 @@ Result<bool> flag_attribute(const InferContext& context, std::string_view name, 
 Result<std::string> choice_attribute(const InferContext& context, std::string_view name,
                                      std::string_view fallback,
                                      std::initializer_list<std::string_view> allowed);
-/// The element type that the attribute `dtype` names, `fallback` where it is left out; one of
-/// `types`.
-Result<DType> dtype_attribute(const InferContext& context, DTypeSet types, DType fallback);
+/// The element type with ONNX's number `code`, `fallback` without one. Refuses others than `types`.
+Result<DType> stated_dtype(const InferContext& context, std::optional<std::int64_t> code,
+                           DTypeSet types, DType fallback);
 /// Axes made non-negative; refuses those out of range and repeated ones.
 Result<std::vector<int>> normalize_axes(const InferContext& context,
                                         std::span<const std::int64_t> axes, int rank);

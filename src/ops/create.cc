@@ -6,6 +6,7 @@
 
 #include "ops/common.h"
 #include "ops/params/movement.h"
+#include "ops/params/numbers.h"
 #include "parallax/elements.h"
 
 namespace parallax {
@@ -33,8 +34,9 @@ InferResult infer_size(const InferContext& context) {
 InferResult infer_constant_of_shape(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kI64Types));
   PX_ASSIGN(const auto length, vector_length(context, 0));
-  const auto fill = context.node.attributes.get<Constant>("value", Constant{});
-  const bool filled = context.node.attributes.find("value") != nullptr;
+  const auto params = params_of<ConstantOfShapeParams>(context.node);
+  const bool filled = params.value.has_value();
+  const Constant fill = params.value.value_or(Constant{});
   if (filled && fill.dims.checked_elements() != 1) {
     return fail(context, "value must have one element");
   }
@@ -165,7 +167,7 @@ const OpDef& op_def_ConstantOfShape() {
     OpDef d;
     d.kind = OpKind::kConstantOfShape;
     d.since = 9;
-    d.attributes = {{"value", AttributeType::kTensor}};
+    d.attributes = attributes_of<ConstantOfShapeParams>();
     d.infer = infer_constant_of_shape;
     d.macs = macs_none;
     d.shape_inputs = 0b1;

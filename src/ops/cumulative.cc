@@ -1,5 +1,6 @@
 // CumSum and CumProd: each element is what those before it along one axis come to.
 #include "ops/common.h"
+#include "ops/params/numbers.h"
 
 namespace parallax {
 
@@ -12,8 +13,7 @@ Content running_content(const InferContext& context) {
   auto elements = context.exprs(0);
   if (!elements) return std::nullopt;
   const bool product = context.node.op == OpKind::kCumProd;
-  const bool reverse = context.node.attributes.get_int("reverse", 0) == 1;
-  const bool exclusive = context.node.attributes.get_int("exclusive", 0) == 1;
+  const auto [exclusive, reverse] = params_of<CumulativeParams>(context.node);
   Expr total(product ? 1 : 0);
   for (std::size_t i = 0; i < elements->size(); ++i) {
     Expr& element = (*elements)[reverse ? elements->size() - 1 - i : i];
@@ -28,9 +28,7 @@ InferResult infer_cumulative(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kSumTypes));
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kIndexTypes));
   PX_RETURN_IF_ERROR(expect_one_element(context, 1));
-  for (const char* name : {"exclusive", "reverse"}) {
-    PX_ASSIGN([[maybe_unused]] const bool flag, flag_attribute(context, name, false));
-  }
+  PX_RETURN_IF_ERROR(read_params<CumulativeParams>(context));
   const InferInput& x = context.inputs[0];
   if (const auto axis = context.known_ints(1); axis && axis->size() == 1) {
     PX_ASSIGN([[maybe_unused]] const auto axes, normalize_axes(context, *axis, rank_of(x)));
@@ -44,7 +42,7 @@ OpDef cumulative(int opset, OpKind kind) {
   def.since = opset;
   def.min_inputs = 2;
   def.max_inputs = 2;
-  def.attributes = {{"exclusive", AttributeType::kInt}, {"reverse", AttributeType::kInt}};
+  def.attributes = attributes_of<CumulativeParams>();
   def.infer = infer_cumulative;
   def.macs = macs_per_output;
   return def;

@@ -9,6 +9,7 @@
 
 #include "ops/common.h"
 #include "ops/objects.h"
+#include "ops/params/numbers.h"
 
 namespace parallax {
 namespace {
@@ -96,7 +97,7 @@ InferResult infer_tensors(const InferContext& context) {
     strings = strings || (input.present && input.dtype == DType::kString);
   }
   if (op == OpKind::kCast)
-    strings = strings || context.node.attributes.get_int("to", 0) == info_of(DType::kString).onnx;
+    strings = strings || params_of<TargetParams>(context.node).to == info_of(DType::kString).onnx;
   if (strings && (op == OpKind::kCast || op == OpKind::kCastLike))
     return infer_string_cast(context);
   if (!strings) return op_def(op).infer(context);

@@ -3,6 +3,7 @@
 
 #include "ops/common.h"
 #include "ops/params/axis.h"
+#include "ops/params/numbers.h"
 
 namespace parallax {
 
@@ -39,14 +40,15 @@ InferResult infer_one_hot(const InferContext& context) {
 InferResult infer_eye_like(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_rank(context, 0, 2));
   const InferInput& x = context.inputs[0];
-  PX_ASSIGN(const DType dtype, dtype_attribute(context, kNumericTypes | kBoolTypes, x.dtype));
+  PX_ASSIGN(const DType dtype, stated_dtype(context, params_of<EyeLikeParams>(context.node).dtype,
+                                            kNumericTypes | kBoolTypes, x.dtype));
   return one_output(dtype, x.shape);
 }
 
 InferResult infer_trilu(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kI64Types));
   PX_RETURN_IF_ERROR(expect_one_element(context, 1));
-  PX_ASSIGN([[maybe_unused]] const bool upper, flag_attribute(context, "upper", true));
+  PX_RETURN_IF_ERROR(read_params<TriluParams>(context));
   const InferInput& x = context.inputs[0];
   if (rank_of(x) < 2) return fail(context, "input 0 must have rank 2 or more");
   return one_output(x.dtype, x.shape);
@@ -75,7 +77,7 @@ const OpDef& op_def_EyeLike() {
     OpDef d;
     d.kind = OpKind::kEyeLike;
     d.since = 9;
-    d.attributes = {{"dtype", AttributeType::kInt}, {"k", AttributeType::kInt}};
+    d.attributes = attributes_of<EyeLikeParams>();
     d.infer = infer_eye_like;
     d.macs = macs_none;
     return d;
@@ -90,7 +92,7 @@ const OpDef& op_def_Trilu() {
     d.kind = OpKind::kTrilu;
     d.since = 14;
     d.max_inputs = 2;
-    d.attributes = {{"upper", AttributeType::kInt}};
+    d.attributes = attributes_of<TriluParams>();
     d.infer = infer_trilu;
     d.macs = macs_none;
     return d;

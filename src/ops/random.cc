@@ -4,17 +4,18 @@
 #include <fmt/core.h>
 
 #include "ops/common.h"
+#include "ops/params/random.h"
 
 namespace parallax {
 
 namespace {
 
 InferResult infer_random(const InferContext& context) {
-  PX_ASSIGN(const DType dtype, dtype_attribute(context, kFloatTypes, DType::kF32));
-  const AttributeValue* const stated = context.node.attributes.find("shape");
-  if (stated == nullptr) return fail(context, "shape is missing");
+  const auto params = params_of<ShapedParams<RandomParams>>(context.node);
+  PX_ASSIGN(const DType dtype, stated_dtype(context, params.dtype, kFloatTypes, DType::kF32));
+  if (!params.shape) return fail(context, "shape is missing");
   Shape shape;
-  for (const std::int64_t dim : context.node.attributes.get_ints("shape")) {
+  for (const std::int64_t dim : *params.shape) {
     if (dim < 0) return fail(context, "the shape has a negative dimension");
     shape.emplace_back(dim);
   }
@@ -23,22 +24,25 @@ InferResult infer_random(const InferContext& context) {
 
 InferResult infer_random_like(const InferContext& context) {
   const InferInput& x = context.inputs[0];
-  PX_ASSIGN(const DType dtype, dtype_attribute(context, kFloatTypes, x.dtype));
+  PX_ASSIGN(const DType dtype, stated_dtype(context, params_of<RandomParams>(context.node).dtype,
+                                            kFloatTypes, x.dtype));
   return one_output(dtype, x.shape);
 }
 
 InferResult infer_bernoulli(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
   const InferInput& x = context.inputs[0];
-  PX_ASSIGN(const DType dtype, dtype_attribute(context, kNumericTypes | kBoolTypes, x.dtype));
+  PX_ASSIGN(const DType dtype, stated_dtype(context, params_of<RandomParams>(context.node).dtype,
+                                            kNumericTypes | kBoolTypes, x.dtype));
   return one_output(dtype, x.shape);
 }
 
 InferResult infer_multinomial(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
   PX_RETURN_IF_ERROR(expect_rank(context, 0, 2));
-  PX_ASSIGN(const DType dtype, dtype_attribute(context, kIndexTypes, DType::kI32));
-  const std::int64_t samples = context.node.attributes.get_int("sample_size", 1);
+  PX_ASSIGN(const DType dtype, stated_dtype(context, params_of<RandomParams>(context.node).dtype,
+                                            kIndexTypes, DType::kI32));
+  const std::int64_t samples = params_of<MultinomialParams>(context.node).sample_size;
   if (samples < 1) return fail(context, fmt::format("sample_size {} is not possible", samples));
   const Shape& shape = context.inputs[0].shape;
   if (shape[1] == Expr(0)) return fail(context, "there is no class to choose from");
@@ -56,72 +60,63 @@ InferResult infer_dropout(const InferContext& context) {
   return outputs;
 }
 
-OpDef drawing(int opset, OpKind kind, int inputs, std::vector<AttributeSpec> attributes,
-              InferResult (*infer)(const InferContext&)) {
+template <class Params>
+OpDef drawing(int opset, OpKind kind, int inputs, InferResult (*infer)(const InferContext&)) {
   OpDef def;
   def.kind = kind;
   def.since = opset;
   def.min_inputs = inputs;
   def.max_inputs = inputs;
-  def.attributes = std::move(attributes);
+  def.attributes = attributes_of<Params>();
   def.infer = infer;
   def.macs = macs_per_output;
   def.random = true;
   return def;
 }
 
-constexpr AttributeSpec kDtype{"dtype", AttributeType::kInt};
-constexpr AttributeSpec kSeed{"seed", AttributeType::kFloat};
-constexpr AttributeSpec kShape{"shape", AttributeType::kInts};
-constexpr AttributeSpec kLow{"low", AttributeType::kFloat};
-constexpr AttributeSpec kHigh{"high", AttributeType::kFloat};
-constexpr AttributeSpec kMean{"mean", AttributeType::kFloat};
-constexpr AttributeSpec kScaleSpec{"scale", AttributeType::kFloat};
-
 }  // namespace
 
 const OpDef& op_def_RandomUniform() {
   static const OpDef def =
-      drawing(1, OpKind::kRandomUniform, 0, {kDtype, kHigh, kLow, kSeed, kShape}, infer_random);
+      drawing<ShapedParams<UniformParams>>(1, OpKind::kRandomUniform, 0, infer_random);
   return def;
 }
 
 const OpDef& op_def_RandomNormal() {
-  static const OpDef def = drawing(1, OpKind::kRandomNormal, 0,
-                                   {kDtype, kMean, kScaleSpec, kSeed, kShape}, infer_random);
+  static const OpDef def =
+      drawing<ShapedParams<NormalParams>>(1, OpKind::kRandomNormal, 0, infer_random);
   return def;
 }
 
 const OpDef& op_def_RandomUniformLike() {
   static const OpDef def =
-      drawing(1, OpKind::kRandomUniformLike, 1, {kDtype, kHigh, kLow, kSeed}, infer_random_like);
+      drawing<UniformParams>(1, OpKind::kRandomUniformLike, 1, infer_random_like);
   return def;
 }
 
 const OpDef& op_def_RandomNormalLike() {
-  static const OpDef def = drawing(1, OpKind::kRandomNormalLike, 1,
-                                   {kDtype, kMean, kScaleSpec, kSeed}, infer_random_like);
+  static const OpDef def =
+      drawing<NormalParams>(1, OpKind::kRandomNormalLike, 1, infer_random_like);
   return def;
 }
 
 /// 1 with the probability that the input says, else 0.
 const OpDef& op_def_Bernoulli() {
-  static const OpDef def = drawing(15, OpKind::kBernoulli, 1, {kDtype, kSeed}, infer_bernoulli);
+  static const OpDef def = drawing<RandomParams>(15, OpKind::kBernoulli, 1, infer_bernoulli);
   return def;
 }
 
 /// Indices drawn by the logarithms of their probabilities, which need not add up to 1.
 const OpDef& op_def_Multinomial() {
   static const OpDef def =
-      drawing(7, OpKind::kMultinomial, 1, {kDtype, {"sample_size", AttributeType::kInt}, kSeed},
-              infer_multinomial);
+      drawing<MultinomialParams>(7, OpKind::kMultinomial, 1, infer_multinomial);
   return def;
 }
 
 /// In training, which a loader leaves as it is.
 const OpDef& op_def_Dropout() {
   static const OpDef def = [] {
-    OpDef d = drawing(1, OpKind::kDropout, 1, {{"seed", AttributeType::kInt}}, infer_dropout);
+    OpDef d = drawing<DropoutParams>(1, OpKind::kDropout, 1, infer_dropout);
     d.max_inputs = 3;
     d.max_outputs = 2;
     return d;

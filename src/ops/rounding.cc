@@ -1,5 +1,6 @@
 // Rounding, trigonometric and hyperbolic functions of one element; Sign and IsInf.
 #include "ops/elementwise.h"
+#include "ops/params/numbers.h"
 
 namespace parallax {
 
@@ -15,9 +16,7 @@ std::optional<Expr> sign_of(const InferContext&, std::span<const Expr> x) {
 
 InferResult infer_is_inf(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
-  for (const char* name : {"detect_negative", "detect_positive"}) {
-    PX_ASSIGN([[maybe_unused]] const bool flag, flag_attribute(context, name, true));
-  }
+  PX_RETURN_IF_ERROR(read_params<IsInfParams>(context));
   return one_output(DType::kBool, context.inputs[0].shape);
 }
 
@@ -101,8 +100,7 @@ const OpDef& op_def_Sign() {
 const OpDef& op_def_IsInf() {
   static const OpDef def = [] {
     OpDef d = since(10, unary(OpKind::kIsInf, infer_is_inf));
-    d.attributes = {{"detect_negative", AttributeType::kInt},
-                    {"detect_positive", AttributeType::kInt}};
+    d.attributes = attributes_of<IsInfParams>();
     return d;
   }();
   return def;

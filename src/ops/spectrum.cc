@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "ops/common.h"
+#include "ops/params/spectrum.h"
 
 namespace parallax {
 
@@ -46,15 +47,8 @@ Result<std::optional<std::int64_t>> parts_of(const InferContext& context) {
   return parts;
 }
 
-struct DftFlags {
-  bool inverse = false, onesided = false;
-  bool to_real() const { return inverse && onesided; }
-};
-
-Result<DftFlags> dft_flags(const InferContext& context) {
-  DftFlags flags;
-  PX_ASSIGN(flags.inverse, flag_attribute(context, "inverse", false));
-  PX_ASSIGN(flags.onesided, flag_attribute(context, "onesided", false));
+Result<DftParams> dft_flags(const InferContext& context) {
+  PX_ASSIGN(const auto flags, read_params<DftParams>(context));
   PX_ASSIGN(const auto parts, parts_of(context));
   if (flags.onesided && parts && *parts != (flags.inverse ? 2 : 1)) {
     return fail(context,
@@ -69,7 +63,7 @@ InferResult infer_dft(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
   Shape shape = context.inputs[0].shape;
   if (shape.size() < 2) return fail(context, "input 0 must have rank 2 or more");
-  PX_ASSIGN(const DftFlags flags, dft_flags(context));
+  PX_ASSIGN(const DftParams flags, dft_flags(context));
   const DType dtype = context.inputs[0].dtype;
   PX_ASSIGN(const auto axis_number, one_number(context, kDftAxis, Expr(-2)));
   const int rank = static_cast<int>(shape.size());
@@ -130,7 +124,8 @@ Result<std::optional<Expr>> frame_length(const InferContext& context) {
 InferResult infer_stft(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
   PX_RETURN_IF_ERROR(expect_rank(context, 0, 3));
-  PX_ASSIGN(const bool onesided, flag_attribute(context, "onesided", true));
+  PX_ASSIGN(const auto params, read_params<StftParams>(context));
+  const bool onesided = params.onesided;
   PX_ASSIGN(const auto parts, parts_of(context));
   if (onesided && parts == 2) return fail(context, "one side needs a real signal");
   PX_ASSIGN(const auto step, one_number(context, kStftStep, std::nullopt));
@@ -162,7 +157,7 @@ InferResult infer_mel(const InferContext& context) {
   }
   PX_RETURN_IF_ERROR(expect_at_least(context, bands, 0, "the number of bands"));
   PX_RETURN_IF_ERROR(expect_at_least(context, length, 0, "the length"));
-  const auto dtype = dtype_from_onnx(context.node.attributes.get_int("output_datatype", 1));
+  const auto dtype = dtype_from_onnx(params_of<MelParams>(context.node).output_datatype);
   if (!dtype || !contains(kNumericTypes, *dtype)) {
     return fail(context, "output_datatype is not a type of numbers");
   }
@@ -179,7 +174,7 @@ const OpDef& op_def_DFT() {
     d.kind = OpKind::kDFT;
     d.since = 17;
     d.max_inputs = 3;
-    d.attributes = {{"inverse", AttributeType::kInt}, {"onesided", AttributeType::kInt}};
+    d.attributes = attributes_of<DftParams>();
     d.infer = infer_dft;
     d.macs = macs_transform;
     d.shape_inputs = 1U << kDftLength | 1U << kDftAxis;
@@ -195,7 +190,7 @@ const OpDef& op_def_STFT() {
     d.since = 17;
     d.min_inputs = 2;
     d.max_inputs = 4;
-    d.attributes = {{"onesided", AttributeType::kInt}};
+    d.attributes = attributes_of<StftParams>();
     d.infer = infer_stft;
     d.macs = macs_transform;
     d.shape_inputs = 1U << kStftStep | 1U << kStftLength;
@@ -211,7 +206,7 @@ const OpDef& op_def_MelWeightMatrix() {
     d.since = 17;
     d.min_inputs = 5;
     d.max_inputs = 5;
-    d.attributes = {{"output_datatype", AttributeType::kInt}};
+    d.attributes = attributes_of<MelParams>();
     d.infer = infer_mel;
     d.macs = macs_per_output;
     d.shape_inputs = 0b11;

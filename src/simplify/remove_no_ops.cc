@@ -4,6 +4,7 @@
 
 #include "ops/op.h"
 #include "ops/params/movement.h"
+#include "ops/params/numbers.h"
 #include "simplify/rewrite.h"
 #include "simplify/simplify.h"
 
@@ -124,7 +125,7 @@ int skip_expands(const Graph& graph, Node& node) {
 bool becomes_cast(const Graph& graph, Node& node) {
   if (node.op != OpKind::kCastLike) return false;
   node.op = OpKind::kCast;
-  node.attributes.set("to", std::int64_t{info_of(graph.values[node.inputs[1]].dtype).onnx});
+  set_param(node, &CastParams::to, info_of(graph.values[node.inputs[1]].dtype).onnx);
   node.inputs.resize(1);
   return true;
 }

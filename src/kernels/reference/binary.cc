@@ -5,6 +5,7 @@
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
 #include "kernels/table_bytes.h"
+#include "ops/params/numbers.h"
 
 namespace parallax {
 namespace {
@@ -235,7 +236,7 @@ KernelResult reference_div(const KernelRequest& request) {
 }
 
 KernelResult reference_mod(const KernelRequest& request) {
-  const bool fmod = request.node.attributes.get_int("fmod", 0) == 1;
+  const bool fmod = params_of<ModParams>(request.node).fmod;
   return make_for<kNumericTypes>(request.inputs[0].dtype, [&](auto type) {
     using T = typename decltype(type)::type;
     if constexpr (std::is_integral_v<T>) {
@@ -262,7 +263,7 @@ KernelResult reference_pow(const KernelRequest& request) {
 KernelResult reference_bitwise(const KernelRequest& request) {
   return make_for<kIntegers>(request.inputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
-    const bool left = request.node.attributes.get_string("direction", "") == "LEFT";
+    const bool left = params_of<BitShiftParams>(request.node).direction == ShiftDirection::kLeft;
     switch (request.node.op) {
       case OpKind::kBitwiseAnd:
         return map_pairs<T, T, T>(request, [](T a, T b) { return static_cast<T>(a & b); });

@@ -3,6 +3,7 @@
 #include <array>
 
 #include "kernels/reference/common.h"
+#include "ops/params/numbers.h"
 #include "parallax/elements.h"
 
 namespace parallax {
@@ -11,18 +12,19 @@ namespace {
 /// Numbers that are converted together; a multiple of 8, so that no two tiles write one byte.
 constexpr std::int64_t kNumbers = 512;
 
-Narrowing narrowing_of(const Attributes& attributes) {
-  const std::string mode = attributes.get_string("round_mode", "up");
-  return {.saturate = attributes.get_int("saturate", 1) != 0,
-          .scale = mode == "nearest" ? Narrowing::Scale::kNearest
-                   : mode == "down"  ? Narrowing::Scale::kDown
-                                     : Narrowing::Scale::kUp};
+Narrowing narrowing_of(const Node& node) {
+  const auto params = params_of<CastLikeParams>(node);
+  const ScaleRounding mode = params.round_mode;
+  return {.saturate = params.saturate,
+          .scale = mode == ScaleRounding::kNearest ? Narrowing::Scale::kNearest
+                   : mode == ScaleRounding::kDown  ? Narrowing::Scale::kDown
+                                                   : Narrowing::Scale::kUp};
 }
 
 template <class Number>
 KernelResult cast_through(const KernelRequest& request) {
   const DType from = request.inputs[0].dtype, to = request.outputs[0].dtype;
-  const Narrowing how = narrowing_of(request.node.attributes);
+  const Narrowing how = narrowing_of(request.node);
   const std::int64_t count = request.outputs[0].elements();
   const std::int64_t tiles = tile_count(count, kElementsPerTile);
   return make_lambda_kernel(

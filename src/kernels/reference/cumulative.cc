@@ -4,6 +4,7 @@
 #include "kernels/reference/axis_lines.h"
 #include "ops/op.h"
 #include "ops/params/axis.h"
+#include "ops/params/numbers.h"
 
 namespace parallax {
 namespace {
@@ -77,10 +78,8 @@ KernelResult reference_log_softmax(const KernelRequest& request) {
 KernelResult reference_cumulative(const KernelRequest& request) {
   const Dims dims = request.inputs[0].dims;
   const TensorDesc axis = request.inputs[1];
-  const Attributes& attributes = request.node.attributes;
-  const Running running{request.node.op == OpKind::kCumProd,
-                        attributes.get_int("exclusive", 0) != 0,
-                        attributes.get_int("reverse", 0) != 0};
+  const auto params = params_of<CumulativeParams>(request.node);
+  const Running running{request.node.op == OpKind::kCumProd, params.exclusive, params.reverse};
   if (axis.elements() != 1) return make_error(ErrorCode::kInvalidInput, "axis must be one number");
   std::int64_t tiles = 1;
   if (axis.data != nullptr) {

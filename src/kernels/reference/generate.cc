@@ -3,6 +3,7 @@
 
 #include "kernels/reference/common.h"
 #include "ops/params/movement.h"
+#include "ops/params/numbers.h"
 #include "parallax/elements.h"
 
 namespace parallax {
@@ -35,9 +36,8 @@ KernelResult reference_constant_of_shape(const KernelRequest& request) {
   const TensorDesc& output = request.outputs[0];
   const auto size = static_cast<std::size_t>(alignment_of(output.dtype));
   std::array<std::byte, 8> value{};
-  const AttributeValue* attribute = request.node.attributes.find("value");
-  const Constant* constant = attribute == nullptr ? nullptr : std::get_if<Constant>(attribute);
-  if (constant != nullptr) {
+  const auto constant = params_of<ConstantOfShapeParams>(request.node).value;
+  if (constant) {
     if (constant->dims.elements() != 1 || constant->bytes.size() != size)
       return make_error(ErrorCode::kInvalidModel, "value must have one element");
     std::memcpy(value.data(), constant->bytes.data(), size);

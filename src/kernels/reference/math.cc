@@ -1,5 +1,6 @@
 // Trigonometric and hyperbolic functions, rounding, Sign, BitwiseNot and IsInf.
 #include "kernels/reference/map_elements.h"
+#include "ops/params/numbers.h"
 
 namespace parallax {
 namespace {
@@ -67,8 +68,8 @@ KernelResult reference_rounding(const KernelRequest& request) {
 }
 
 KernelResult reference_is_inf(const KernelRequest& request) {
-  const bool negative = request.node.attributes.get_int("detect_negative", 1) != 0;
-  const bool positive = request.node.attributes.get_int("detect_positive", 1) != 0;
+  const auto params = params_of<IsInfParams>(request.node);
+  const bool negative = params.detect_negative, positive = params.detect_positive;
   return make_for<kFloatTypes>(request.inputs[0].dtype, [&](auto type) {
     using T = typename decltype(type)::type;
     return map_elements<T, BoolByte>(request, [negative, positive](T x) {

@@ -1,6 +1,7 @@
 // OneHot, EyeLike, Trilu.
 #include "kernels/reference/common.h"
 #include "ops/params/axis.h"
+#include "ops/params/numbers.h"
 
 namespace parallax {
 namespace {
@@ -60,7 +61,7 @@ KernelResult reference_one_hot(const KernelRequest& request) {
 KernelResult reference_eye_like(const KernelRequest& request) {
   const Dims& dims = request.outputs[0].dims;
   const std::int64_t columns = dims[1], rows = columns == 0 ? 0 : dims[0];
-  const std::int64_t diagonal = request.node.attributes.get_int("k", 0);
+  const std::int64_t diagonal = params_of<EyeLikeParams>(request.node).k;
   const std::int64_t tiles = tile_count(
       rows, std::max<std::int64_t>(kElementsPerTile / std::max<std::int64_t>(columns, 1), 1));
   return make_for<kAllTypes>(request.outputs[0].dtype, [&](auto type) -> KernelResult {
@@ -82,7 +83,7 @@ KernelResult reference_trilu(const KernelRequest& request) {
   const Dims& dims = request.inputs[0].dims;
   const std::int64_t height = dims[dims.rank() - 2], width = dims[dims.rank() - 1];
   const std::int64_t rows = dims.elements() == 0 ? 0 : dims.elements() / width;
-  const bool upper = request.node.attributes.get_int("upper", 1) != 0, has_k = request.has(1);
+  const bool upper = params_of<TriluParams>(request.node).upper, has_k = request.has(1);
   const std::int64_t tiles = tile_count(
       rows, std::max<std::int64_t>(kElementsPerTile / std::max<std::int64_t>(width, 1), 1));
   return make_for_size(request.inputs[0].dtype, [&](auto type) -> KernelResult {

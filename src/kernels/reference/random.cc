@@ -6,6 +6,7 @@
 
 #include "kernels/reference/common.h"
 #include "kernels/reference/philox.h"
+#include "ops/params/random.h"
 
 namespace parallax {
 namespace {
@@ -13,12 +14,11 @@ namespace {
 /// Returns the bits of the attribute `seed`, or a hash of the node's name, so that two nodes
 /// without seeds differ.
 std::uint64_t seed_of(const Node& node) {
-  const AttributeValue* const stated = node.attributes.find("seed");
-  if (stated != nullptr) {
-    if (const auto* number = std::get_if<float>(stated))
-      return std::bit_cast<std::uint32_t>(*number);
-    if (const auto* number = std::get_if<std::int64_t>(stated))
-      return static_cast<std::uint64_t>(*number);
+  if (node.op == OpKind::kDropout) {
+    if (const auto seed = params_of<DropoutParams>(node).seed)
+      return static_cast<std::uint64_t>(*seed);
+  } else if (const auto seed = params_of<RandomParams>(node).seed) {
+    return std::bit_cast<std::uint32_t>(*seed);
   }
   std::uint64_t hash = 0xCBF29CE484222325;  // FNV-1a
   for (const char c : node.name) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3;
@@ -95,8 +95,8 @@ Drop drop_of(const KernelArgs& args, const TensorDesc& ratio, bool has_mode) {
 /// RandomUniform and RandomUniformLike.
 KernelResult reference_random_uniform(const KernelRequest& request) {
   const std::uint64_t seed = seed_of(request.node);
-  const float low = request.node.attributes.get_float("low", 0.0F);
-  const float high = request.node.attributes.get_float("high", 1.0F);
+  const auto params = params_of<UniformParams>(request.node);
+  const float low = params.low, high = params.high;
   return make_for<kFloatTypes>(request.outputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     return draw<T>(request, [=](std::int64_t i) {
@@ -108,8 +108,8 @@ KernelResult reference_random_uniform(const KernelRequest& request) {
 /// RandomNormal and RandomNormalLike.
 KernelResult reference_random_normal(const KernelRequest& request) {
   const std::uint64_t seed = seed_of(request.node);
-  const double mean = static_cast<double>(request.node.attributes.get_float("mean", 0.0F));
-  const double scale = static_cast<double>(request.node.attributes.get_float("scale", 1.0F));
+  const auto params = params_of<NormalParams>(request.node);
+  const auto mean = static_cast<double>(params.mean), scale = static_cast<double>(params.scale);
   return make_for<kFloatTypes>(request.outputs[0].dtype, [&](auto type) -> KernelResult {
     using T = typename decltype(type)::type;
     return draw<T>(

@@ -4,6 +4,7 @@
 #include <numbers>
 
 #include "kernels/reference/common.h"
+#include "ops/params/spectrum.h"
 
 namespace parallax {
 namespace {
@@ -147,8 +148,9 @@ KernelResult reference_dft(const KernelRequest& request) {
   DftShape s;
   s.in = request.inputs[0].dims;
   s.out = request.outputs[0].dims;
-  s.inverse = request.node.attributes.get_int("inverse", 0) != 0;
-  s.onesided = request.node.attributes.get_int("onesided", 0) != 0;
+  const auto params = params_of<DftParams>(request.node);
+  s.inverse = params.inverse;
+  s.onesided = params.onesided;
   if (request.has(kDftLength)) s.length_type = request.inputs[kDftLength].dtype;
   if (request.has(kDftAxis)) s.axis_type = request.inputs[kDftAxis].dtype;
   std::int64_t longest = 1;

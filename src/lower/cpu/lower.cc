@@ -6,6 +6,7 @@
 #include "lower/patterns/patterns.h"
 #include "ops/params/matmul.h"
 #include "ops/params/movement.h"
+#include "ops/params/numbers.h"
 #include "ops/params/quantised.h"
 #include "ops/params/window.h"
 #include "ops/quantised.h"
@@ -89,7 +90,7 @@ void decompose_layout(Parts& parts) {
 /// zero.
 void decompose_byte_table(Parts& parts) {
   Attributes to;
-  to.set("to", std::int64_t{info_of(DType::kI64).onnx});
+  set_param(to, &CastParams::to, info_of(DType::kI64).onnx);
   const ValueId at = parts.op(OpKind::kCast, {parts.input(0)}, std::move(to));
   const ValueId table = parts.constant(byte_table(parts.node()).value_or(Constant{}));
   parts.result(OpKind::kGather, {table, at});

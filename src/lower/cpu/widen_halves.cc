@@ -10,6 +10,7 @@
 #include "lower/patterns/fuse_util.h"
 #include "ops/deferred.h"
 #include "ops/op.h"
+#include "ops/params/numbers.h"
 #include "parallax/elements.h"
 #include "simplify/rewrite.h"
 
@@ -91,7 +92,7 @@ class HalfWidener {
     Node node;
     node.op = OpKind::kCast;
     node.name = names_.make(graph_.values[to].name + "/cast");
-    node.attributes.set("to", std::int64_t{info_of(graph_.values[to].dtype).onnx});
+    set_param(node, &CastParams::to, info_of(graph_.values[to].dtype).onnx);
     node.inputs = {from};
     node.outputs = {to};
     append(std::move(node));

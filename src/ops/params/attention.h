@@ -17,7 +17,7 @@ struct CosineAttentionParams {
 
 struct RotaryEmbeddingParams {
   bool interleaved = false;
-  std::int64_t num_heads = 0;             ///< of a packed input; 0: not stated
+  std::int64_t num_heads = 0;             ///< heads of a packed input; 0: not stated
   std::int64_t rotary_embedding_dim = 0;  ///< elements of a row that turn; 0: all
 
   template <class Visitor>

@@ -30,7 +30,7 @@ using InstanceNormalizationParams = EpsilonParams;
 
 /// LayerNormalization and RMSNormalization.
 struct LayerNormalizationParams : AxisParams<-1>, EpsilonParams {
-  std::int64_t stash_type = 1;  ///< of the statistics, as ONNX numbers types
+  std::int64_t stash_type = 1;  ///< ONNX's number of the type of the statistics
 
   template <class Visitor>
   void visit(Visitor& v) {

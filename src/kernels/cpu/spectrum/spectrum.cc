@@ -12,6 +12,7 @@
 #include "kernels/cpu/spectrum/fft.h"
 #include "kernels/cpu/tiles.h"
 #include "kernels/reference/common.h"
+#include "ops/params/spectrum.h"
 
 namespace parallax {
 namespace {
@@ -127,8 +128,9 @@ Result<std::unique_ptr<Kernel>> cpu_dft(const KernelRequest& request) {
   const int axis = positive_axis(*stated, in.rank());
   if (axis < 0 || axis >= in.rank() - 1) return not_covered();
   SpectrumShape s;
-  s.inverse = request.node.attributes.get_int("inverse", 0) != 0;
-  s.to_real = s.inverse && request.node.attributes.get_int("onesided", 0) != 0;
+  const auto params = params_of<DftParams>(request.node);
+  s.inverse = params.inverse;
+  s.to_real = params.to_real();
   const auto length = known_number(request, kDftLength, s.to_real ? 2 * (in[axis] - 1) : in[axis]);
   if (!transforms(request, length)) return not_covered();
   s.outer = count_of(in, 0, axis);

@@ -1,6 +1,4 @@
 // LabelEncoder, CategoryMapper, OneHotEncoder: elements are looked up in lists.
-#include <fmt/core.h>
-
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -11,6 +9,7 @@
 #include "base/status.h"
 #include "ir/strings.h"
 #include "kernels/objects/kernels.h"
+#include "ops/params/labels.h"
 
 namespace parallax {
 namespace {
@@ -63,41 +62,45 @@ std::vector<Label> labels_of(const Object& tensor) {
   return {tensor.strings().begin(), tensor.strings().end()};
 }
 
-/// The list among `<what>_floats`, `_int64s`, `_strings` and `_tensor`.
-std::vector<Label> label_list(const Attributes& attributes, std::string_view what) {
-  const auto find = [&](std::string_view suffix) {
-    return attributes.find(fmt::format("{}_{}", what, suffix));
-  };
-  if (const auto* const value = find("floats")) {
-    const auto& list = std::get<std::vector<float>>(*value);
-    return {list.begin(), list.end()};
-  }
-  if (const auto* const value = find("int64s")) {
-    const auto& list = std::get<std::vector<std::int64_t>>(*value);
-    return {list.begin(), list.end()};
-  }
-  if (const auto* const value = find("strings")) {
-    const auto& list = std::get<std::vector<std::string>>(*value);
-    return {list.begin(), list.end()};
-  }
-  const auto* const value = find("tensor");
-  return value == nullptr ? std::vector<Label>() : labels_of(std::get<Constant>(*value));
+std::vector<Label> labels_of(const OneOfLists& lists) {
+  if (lists.floats) return {lists.floats->begin(), lists.floats->end()};
+  if (lists.int64s) return {lists.int64s->begin(), lists.int64s->end()};
+  if (lists.strings) return {lists.strings->begin(), lists.strings->end()};
+  return lists.tensor ? labels_of(*lists.tensor) : std::vector<Label>();
 }
 
-Label default_label(const ObjectCall& call, DType dtype) {
-  const Attributes& attributes = call.node.attributes;
-  if (const auto* const value = attributes.find("default_tensor")) {
-    auto labels = labels_of(std::get<Constant>(*value));
+Label default_label(const LabelEncoderParams& params, DType dtype) {
+  if (params.default_tensor) {
+    auto labels = labels_of(*params.default_tensor);
     if (labels.size() == 1) return labels[0];
   }
   switch (info_of(dtype).kind) {
     case DTypeClass::kString:
-      return attributes.get_string("default_string", "_Unused");
+      return params.default_string;
     case DTypeClass::kFloat:
-      return static_cast<double>(attributes.get_float("default_float", -0.0F));
+      return static_cast<double>(params.default_float);
     default:
-      return attributes.get_int("default_int64", -1);
+      return params.default_int64;
   }
+}
+
+/// Element i of `keys` becomes element i of `values`, any other `otherwise`.
+struct LabelCode {
+  std::vector<Label> keys, values;
+  Label otherwise;
+};
+
+LabelCode code_of_encoder(const Node& encoder, DType to) {
+  const auto params = params_of<LabelEncoderParams>(encoder);
+  return {labels_of(params.keys), labels_of(params.values), default_label(params, to)};
+}
+
+LabelCode code_of_mapper(const Node& mapper, DType to) {
+  const auto params = params_of<CategoryMapperParams>(mapper);
+  std::vector<Label> numbers(params.cats_int64s.begin(), params.cats_int64s.end());
+  std::vector<Label> strings(params.cats_strings.begin(), params.cats_strings.end());
+  if (to == DType::kString) return {std::move(numbers), std::move(strings), params.default_string};
+  return {std::move(strings), std::move(numbers), params.default_int64};
 }
 
 using Places = std::map<Label, std::size_t, LabelLess>;
@@ -153,33 +156,23 @@ std::optional<std::int64_t> whole(const Label& label) {
 
 Status encode_labels(const ObjectCall& call) {
   const bool mapper = call.node.op == OpKind::kCategoryMapper;
-  const bool from_strings = call.input(0)->dtype() == DType::kString;
-  const Attributes& attributes = call.node.attributes;
-  std::vector<Label> keys = label_list(attributes, mapper ? "cats" : "keys");
-  std::vector<Label> values = label_list(attributes, mapper ? "cats" : "values");
-  if (mapper) {
-    const auto ints = attributes.get_ints("cats_int64s");
-    const auto strings = attributes.get<std::vector<std::string>>("cats_strings", {});
-    keys.assign(ints.begin(), ints.end());
-    values.assign(strings.begin(), strings.end());
-    if (from_strings) std::swap(keys, values);
-  }
-  const Places places = places_of(keys);
-  const Label otherwise = default_label(call, call.output_types[0]);
+  const LabelCode code = mapper ? code_of_mapper(call.node, call.output_types[0])
+                                : code_of_encoder(call.node, call.output_types[0]);
+  const Places places = places_of(code.keys);
   const std::vector<Label> elements = labels_of(*call.input(0));
   std::vector<const Label*> found;
   found.reserve(elements.size());
   for (const Label& element : elements) {
     const auto place = places.find(element);
-    found.push_back(place == places.end() ? &otherwise : &values.at(place->second));
+    found.push_back(place == places.end() ? &code.otherwise : &code.values.at(place->second));
   }
   return write_labels(call, found);
 }
 
 Status encode_one_hot(const ObjectCall& call) {
   const Object& input = *call.input(0);
-  const std::vector<Label> cats = label_list(call.node.attributes, "cats");
-  const bool zeros = call.node.attributes.get_int("zeros", 1) != 0;
+  const auto params = params_of<OneHotEncoderParams>(call.node);
+  const std::vector<Label> cats = labels_of(params.cats);
   const Places places = places_of(cats);
   Dims dims = input.dims();
   if (dims.rank() == Dims::kMaxRank)
@@ -195,7 +188,7 @@ Status encode_one_hot(const ObjectCall& call) {
     const auto place = places.find(element);
     if (place != places.end()) {
       row[place->second] = 1;
-    } else if (!zeros) {
+    } else if (!params.zeros) {
       return tl::unexpected(
           object_error(call, ErrorCode::kInvalidInput, "an element is in no category"));
     }

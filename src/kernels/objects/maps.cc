@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "kernels/objects/cast_strings.h"
 #include "kernels/objects/kernels.h"
+#include "ops/params/labels.h"
 
 namespace parallax {
 namespace {
@@ -25,11 +26,10 @@ Result<Object> i64_list(const ObjectCall& call, std::span<const std::int64_t> li
   return counted(call, std::move(tensor));
 }
 
-/// The keys that the attributes name as `what`.
-Result<Object> keys_of(const ObjectCall& call, std::string_view ints, std::string_view strings) {
-  const Attributes& attributes = call.node.attributes;
-  if (attributes.find(ints) != nullptr) return i64_list(call, attributes.get_ints(ints));
-  auto texts = attributes.get<std::vector<std::string>>(strings, {});
+/// The integers or strings of an attribute.
+Result<Object> keys_of(const ObjectCall& call, OneOfLists lists) {
+  if (lists.int64s) return i64_list(call, *lists.int64s);
+  std::vector<std::string> texts = std::move(lists.strings).value_or(std::vector<std::string>());
   const Dims dims{std::ssize(texts)};
   return make_object(call, dims, std::move(texts));
 }
@@ -111,7 +111,7 @@ Result<Object> converted(const ObjectCall& call, const Object& values, DType to)
 
 Status zip_map(const ObjectCall& call) {
   const Object& input = *call.input(0);
-  PX_ASSIGN(const Object keys, keys_of(call, "classlabels_int64s", "classlabels_strings"));
+  PX_ASSIGN(const Object keys, keys_of(call, params_of<ZipMapParams>(call.node).classlabels));
   const Dims& dims = input.dims();
   const std::int64_t width = keys.dims()[0], rows = dims.rank() == 2 ? dims[0] : 1;
   if (dims[dims.rank() - 1] != width)
@@ -132,7 +132,8 @@ Status zip_map(const ObjectCall& call) {
 
 Status vectorize_map(const ObjectCall& call) {
   const Object& keys = call.input(0)->elements()[0];
-  PX_ASSIGN(const Object vocabulary, keys_of(call, "int64_vocabulary", "string_vocabulary"));
+  PX_ASSIGN(const Object vocabulary,
+            keys_of(call, params_of<DictVectorizerParams>(call.node).vocabulary));
   std::vector<std::int64_t> at;
   if (keys.dtype() == DType::kString) {
     PX_ASSIGN(at, look_up(call, keys.strings(), vocabulary.strings()));
@@ -150,8 +151,9 @@ Status cast_map(const ObjectCall& call) {
   const auto list = integers_in(keys);
   std::vector<std::int64_t> at(list.begin(), list.end());
   std::int64_t length = std::ssize(at);
-  if (call.node.attributes.get_string("map_form", "DENSE") == "SPARSE") {
-    length = call.node.attributes.get_int("max_map", 1);
+  const auto params = params_of<CastMapParams>(call.node);
+  if (params.map_form == MapForm::kSparse) {
+    length = params.max_map;
     for (const std::int64_t key : at)
       if (key < 0 || key >= length)
         return bad_map(call, ErrorCode::kOutOfRange,

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "ops/objects.h"
+#include "ops/params/strings.h"
 
 namespace parallax {
 namespace {
@@ -19,9 +20,7 @@ InferResult infer_string_concat(const InferContext& context) {
 
 InferResult infer_normalizer(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_strings(context, 0));
-  PX_RETURN_IF_ERROR(
-      choice_attribute(context, "case_change_action", "NONE", {"NONE", "LOWER", "UPPER"}));
-  PX_RETURN_IF_ERROR(flag_attribute(context, "is_case_sensitive", false));
+  PX_RETURN_IF_ERROR(read_params<StringNormalizerParams>(context));
   Shape shape = context.inputs[0].shape;
   const bool row = shape.size() == 2 && shape[0].constant().value_or(1) == 1;
   if (shape.size() != 1 && !row) return fail(context, "takes [C] and [1, C]");
@@ -32,9 +31,8 @@ InferResult infer_normalizer(const InferContext& context) {
 
 InferResult infer_string_split(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_strings(context, 0));
-  const AttributeValue* const most = context.node.attributes.find("maxsplit");
-  if (most != nullptr && std::get<std::int64_t>(*most) < 0)
-    return fail(context, "maxsplit is negative");
+  PX_ASSIGN(const auto params, read_params<StringSplitParams>(context));
+  if (params.maxsplit.value_or(0) < 0) return fail(context, "maxsplit is negative");
   const Shape& shape = context.inputs[0].shape;
   Shape parts = shape;
   parts.push_back(context.fresh_symbol("parts"));
@@ -43,20 +41,19 @@ InferResult infer_string_split(const InferContext& context) {
 
 InferResult infer_full_match(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_strings(context, 0));
-  if (context.node.attributes.find("pattern") == nullptr)
-    return fail(context, "attribute 'pattern' is missing");
+  PX_ASSIGN(const auto params, read_params<RegexFullMatchParams>(context));
+  if (!params.pattern) return fail(context, "attribute 'pattern' is missing");
   return one_output(DType::kBool, context.inputs[0].shape);
 }
 
 InferResult infer_tf_idf(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_tensor(context, 0));
-  const Attributes& attributes = context.node.attributes;
-  const bool strings = attributes.find("pool_strings") != nullptr;
-  if (strings == (attributes.find("pool_int64s") != nullptr))
+  PX_ASSIGN(const auto params, read_params<TfIdfVectorizerParams>(context));
+  const bool strings = params.pool_strings.has_value();
+  if (strings == params.pool_int64s.has_value())
     return fail(context, "must have one of pool_strings and pool_int64s");
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, strings ? dtype_bit(DType::kString) : kIndexTypes));
-  PX_RETURN_IF_ERROR(choice_attribute(context, "mode", "TF", {"TF", "IDF", "TFIDF"}));
-  const auto indexes = attributes.get_ints("ngram_indexes");
+  const auto& indexes = params.ngram_indexes;
   const auto most = std::ranges::max_element(indexes);
   const auto length = most == indexes.end() ? std::nullopt : checked_add(*most, 1);
   if (!length || *std::ranges::min_element(indexes) < 0)
@@ -81,10 +78,7 @@ const OpDef& op_def_StringConcat() {
 const OpDef& op_def_StringNormalizer() {
   static const OpDef def = [] {
     OpDef d = on_objects(OpKind::kStringNormalizer, infer_normalizer, 10);
-    d.attributes = {{"case_change_action", AttributeType::kString},
-                    {"is_case_sensitive", AttributeType::kInt},
-                    {"locale", AttributeType::kString},
-                    {"stopwords", AttributeType::kStrings}};
+    d.attributes = attributes_of<StringNormalizerParams>();
     return d;
   }();
   return def;
@@ -94,7 +88,7 @@ const OpDef& op_def_StringSplit() {
   static const OpDef def = [] {
     OpDef d = on_objects(OpKind::kStringSplit, infer_string_split, 20);
     d.max_outputs = 2;
-    d.attributes = {{"delimiter", AttributeType::kString}, {"maxsplit", AttributeType::kInt}};
+    d.attributes = attributes_of<StringSplitParams>();
     return d;
   }();
   return def;
@@ -103,7 +97,7 @@ const OpDef& op_def_StringSplit() {
 const OpDef& op_def_RegexFullMatch() {
   static const OpDef def = [] {
     OpDef d = on_objects(OpKind::kRegexFullMatch, infer_full_match, 20);
-    d.attributes = {{"pattern", AttributeType::kString}};
+    d.attributes = attributes_of<RegexFullMatchParams>();
     return d;
   }();
   return def;
@@ -112,12 +106,7 @@ const OpDef& op_def_RegexFullMatch() {
 const OpDef& op_def_TfIdfVectorizer() {
   static const OpDef def = [] {
     OpDef d = on_objects(OpKind::kTfIdfVectorizer, infer_tf_idf, 9);
-    d.attributes = {
-        {"mode", AttributeType::kString},         {"min_gram_length", AttributeType::kInt},
-        {"max_gram_length", AttributeType::kInt}, {"max_skip_count", AttributeType::kInt},
-        {"ngram_counts", AttributeType::kInts},   {"ngram_indexes", AttributeType::kInts},
-        {"pool_int64s", AttributeType::kInts},    {"pool_strings", AttributeType::kStrings},
-        {"weights", AttributeType::kFloats}};
+    d.attributes = attributes_of<TfIdfVectorizerParams>();
     return d;
   }();
   return def;

@@ -10,6 +10,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "kernels/objects/kernels.h"
+#include "ops/params/strings.h"
 
 namespace parallax {
 namespace {
@@ -48,13 +49,12 @@ Words numbered(const std::vector<Word>& pool, const List& input) {
   return words;
 }
 
-Result<Words> words_of(const ObjectCall& call) {
+Result<Words> words_of(const ObjectCall& call, const TfIdfVectorizerParams& params) {
   const Object& input = *call.input(0);
   if (input.dtype() == DType::kString)
-    return numbered(call.node.attributes.get<std::vector<std::string>>("pool_strings", {}),
-                    input.strings());
+    return numbered(params.pool_strings.value_or(std::vector<std::string>()), input.strings());
   PX_ASSIGN(const auto numbers, integers_of(call, input));
-  return numbered(call.node.attributes.get_ints("pool_int64s"), numbers);
+  return numbered(params.pool_int64s.value_or(std::vector<std::int64_t>()), numbers);
 }
 
 /// A tree of n-grams: an edge for each word from each beginning.
@@ -87,11 +87,8 @@ struct NGramRange {
   std::int64_t shortest = 1, longest = 1, skips = 0;
 };
 
-Result<NGramRange> range_of(const ObjectCall& call) {
-  const Attributes& attributes = call.node.attributes;
-  const NGramRange range{attributes.get_int("min_gram_length", 1),
-                         attributes.get_int("max_gram_length", 1),
-                         attributes.get_int("max_skip_count", 0)};
+Result<NGramRange> range_of(const ObjectCall& call, const TfIdfVectorizerParams& params) {
+  const NGramRange range{params.min_gram_length, params.max_gram_length, params.max_skip_count};
   if (range.shortest >= 1 && range.longest >= range.shortest && range.skips >= 0 &&
       range.skips < std::numeric_limits<std::int32_t>::max())
     return range;
@@ -100,8 +97,8 @@ Result<NGramRange> range_of(const ObjectCall& call) {
 
 /// The pool has all 1-grams, all 2-grams, ...: `ngram_counts` says where each kind begins.
 Result<NGrams> read_pool(const ObjectCall& call, std::span<const std::int64_t> pool,
-                         const NGramRange& range, std::size_t indexes) {
-  const auto begins = call.node.attributes.get_ints("ngram_counts");
+                         const NGramRange& range, const TfIdfVectorizerParams& params) {
+  const auto& begins = params.ngram_counts;
   const std::int64_t size = std::ssize(pool);
   if (begins.empty() || std::ssize(begins) < range.shortest)
     return bad_pool(call, "ngram_counts lacks requested lengths");
@@ -114,7 +111,7 @@ Result<NGrams> read_pool(const ObjectCall& call, std::span<const std::int64_t> p
       return bad_pool(call,
                       fmt::format("no {}-grams from {} to {} of {}", length, begin, end, size));
     for (std::int64_t at = begin; at < end; at += length, ++number) {
-      if (static_cast<std::size_t>(number) >= indexes)
+      if (static_cast<std::size_t>(number) >= params.ngram_indexes.size())
         return bad_pool(call, "more n-grams than ngram_indexes");
       if (length < range.shortest || length > range.longest) continue;
       grams.add(pool.subspan(static_cast<std::size_t>(at), static_cast<std::size_t>(length)),
@@ -148,15 +145,14 @@ void count_row(const NGrams& grams, const NGramRange& range, std::span<const std
 }  // namespace
 
 Status count_ngrams(const ObjectCall& call) {
-  const Attributes& attributes = call.node.attributes;
-  const auto indexes = attributes.get_ints("ngram_indexes");
-  const auto weights = attributes.get<std::vector<float>>("weights", {});
-  const std::string mode = attributes.get_string("mode", "TF");
+  const auto params = params_of<TfIdfVectorizerParams>(call.node);
+  const auto& indexes = params.ngram_indexes;
+  const auto& weights = params.weights;
   if (!weights.empty() && weights.size() != indexes.size())
     return bad_pool(call, "weights and ngram_indexes differ in length");
-  PX_ASSIGN(const NGramRange range, range_of(call));
-  PX_ASSIGN(const Words words, words_of(call));
-  PX_ASSIGN(const NGrams grams, read_pool(call, words.pool, range, indexes.size()));
+  PX_ASSIGN(const NGramRange range, range_of(call, params));
+  PX_ASSIGN(const Words words, words_of(call, params));
+  PX_ASSIGN(const NGrams grams, read_pool(call, words.pool, range, params));
 
   const Dims& dims = call.input(0)->dims();
   Dims result = dims;
@@ -169,9 +165,9 @@ Status count_ngrams(const ObjectCall& call) {
   for (std::int64_t r = 0; r < rows; ++r, row += width) {
     const auto input = std::span(words.input).subspan(static_cast<std::size_t>(r) * length, length);
     count_row(grams, range, input, [&](std::size_t gram) {
-      const float weight = mode == "TF" || weights.empty() ? 1 : weights[gram];
+      const float weight = params.mode == NGramMode::kTf || weights.empty() ? 1 : weights[gram];
       float& count = row[indexes[gram]];
-      count = mode == "IDF" ? weight : count + weight;
+      count = params.mode == NGramMode::kIdf ? weight : count + weight;
     });
   }
   PX_ASSIGN(call.outputs[0], counted(call, std::move(tensor)));

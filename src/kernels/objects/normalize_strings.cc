@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "kernels/objects/kernels.h"
+#include "ops/params/strings.h"
 
 namespace parallax {
 namespace {
@@ -86,16 +87,17 @@ std::string in_case(std::string_view text, bool upper) {
 
 Status normalize_strings(const ObjectCall& call) {
   const Object& input = *call.input(0);
-  const Attributes& attributes = call.node.attributes;
-  const bool exact = attributes.get_int("is_case_sensitive", 0) != 0;
-  const std::string action = attributes.get_string("case_change_action", "NONE");
+  const auto params = params_of<StringNormalizerParams>(call.node);
+  const bool exact = params.is_case_sensitive;
+  const CaseChange change = params.case_change_action;
   std::set<std::string> stops;
-  for (const std::string& word : attributes.get<std::vector<std::string>>("stopwords", {}))
+  for (const std::string& word : params.stopwords)
     stops.insert(exact ? word : in_case(word, false));
   std::vector<std::string> kept;
   for (const std::string& word : input.strings()) {
     if (!stops.empty() && stops.contains(exact ? word : in_case(word, false))) continue;
-    kept.push_back(action == "NONE" ? word : in_case(word, action == "UPPER"));
+    kept.push_back(change == CaseChange::kNone ? word
+                                               : in_case(word, change == CaseChange::kUpper));
   }
   if (kept.empty()) kept.emplace_back();
   Dims dims = input.dims();

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "kernels/objects/kernels.h"
 #include "ops/op.h"
+#include "ops/params/strings.h"
 
 namespace parallax {
 namespace {
@@ -100,14 +101,13 @@ Status concat_strings(const ObjectCall& call) {
 
 Status split_strings(const ObjectCall& call) {
   const Object& input = *call.input(0);
-  const std::string delimiter = call.node.attributes.get_string("delimiter", "");
-  const std::int64_t most =
-      call.node.attributes.get_int("maxsplit", std::numeric_limits<std::int64_t>::max());
+  const auto params = params_of<StringSplitParams>(call.node);
+  const std::int64_t most = params.maxsplit.value_or(std::numeric_limits<std::int64_t>::max());
   PX_ASSIGN(Tensor counts, take_tensor(call, DType::kI64, input.dims()));
   auto* count = counts.mutable_view().as<std::int64_t>();
   std::int64_t longest = 0;
   for (const std::string& text : input.strings()) {
-    *count = std::ssize(split_at(text, delimiter, most));
+    *count = std::ssize(split_at(text, params.delimiter, most));
     longest = std::max(longest, *count++);
   }
   Dims dims = input.dims();
@@ -122,7 +122,7 @@ Status split_strings(const ObjectCall& call) {
   std::vector<std::string> texts(static_cast<std::size_t>(*elements));
   auto row = texts.begin();
   for (const std::string& text : input.strings()) {
-    std::ranges::copy(split_at(text, delimiter, most), row);
+    std::ranges::copy(split_at(text, params.delimiter, most), row);
     row += longest;
   }
   PX_ASSIGN(call.outputs[0], make_object(call, dims, std::move(texts)));
@@ -137,7 +137,7 @@ Status match_regex(const ObjectCall& call) {
   options.set_log_errors(false);
   options.set_max_mem(kPatternBytes);
   PX_ASSIGN(const auto room, call.memory.take(kPatternBytes));
-  const RE2 pattern(call.node.attributes.get_string("pattern", ""), options);
+  const RE2 pattern(params_of<RegexFullMatchParams>(call.node).pattern.value_or(""), options);
   if (!pattern.ok())
     return tl::unexpected(object_error(call, ErrorCode::kInvalidModel,
                                        "RE2 rejects the pattern: " + pattern.error()));

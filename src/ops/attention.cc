@@ -1,6 +1,6 @@
 // FusedAttention: Softmax(scale * Q K + mask) V, the softmax along the keys; a choice may give some
 // of the scores another value, and operands and result may be transposed on the way.
-#include "ops/attention.h"
+#include "ops/params/fused_attention.h"
 
 #include <fmt/core.h>
 
@@ -26,8 +26,7 @@ Status check_mask(const InferContext& context, std::size_t i, const Shape& score
 }
 
 /// Repeats the heads of keys or values as often as queries share them.
-Status share_heads(const InferContext& context, const Shape& q, Shape& shared) {
-  const std::int64_t group = context.node.attributes.get_int(kAttentionGroup, 1);
+Status share_heads(const InferContext& context, std::int64_t group, const Shape& q, Shape& shared) {
   if (group == 1) return {};
   const std::size_t rank = shared.size();
   if (group < 1 || rank < 3 || q.size() < 3 || rank >= Dims::kMaxRank || q.size() >= Dims::kMaxRank)
@@ -48,20 +47,19 @@ InferResult infer_attention(const InferContext& context) {
       return fail(context, "queries, keys and values must be matrices");
     }
   }
-  PX_ASSIGN(const Shape q, permuted_shape(context, kAttentionPerms[0],
-                                          context.node.attributes.get_ints(kAttentionPerms[0]),
-                                          context.inputs[0].shape));
-  PX_ASSIGN(Shape k, permuted_shape(context, kAttentionPerms[1],
-                                    context.node.attributes.get_ints(kAttentionPerms[1]),
-                                    context.inputs[1].shape));
-  PX_ASSIGN(Shape v, permuted_shape(context, kAttentionPerms[2],
-                                    context.node.attributes.get_ints(kAttentionPerms[2]),
-                                    context.inputs[2].shape));
+  PX_ASSIGN(const auto params, read_params<FusedAttentionParams>(context));
+  const auto operand = [&](std::size_t i) {
+    return permuted_shape(context, param_name(kAttentionPerms[i]), params.*kAttentionPerms[i],
+                          context.inputs[i].shape);
+  };
+  PX_ASSIGN(const Shape q, operand(0));
+  PX_ASSIGN(Shape k, operand(1));
+  PX_ASSIGN(Shape v, operand(2));
   if (!unify(q.back(), k[k.size() - 2]) || !unify(k.back(), v[v.size() - 2])) {
     return fail(context, "inner dimensions differ");
   }
-  PX_RETURN_IF_ERROR(share_heads(context, q, k));
-  PX_RETURN_IF_ERROR(share_heads(context, q, v));
+  PX_RETURN_IF_ERROR(share_heads(context, params.group, q, k));
+  PX_RETURN_IF_ERROR(share_heads(context, params.group, q, v));
   PX_ASSIGN(const Shape scores, broadcast(batch_of(q), batch_of(k), context));
   PX_ASSIGN(Shape shape, broadcast(scores, batch_of(v), context));
   shape.push_back(q[q.size() - 2]);
@@ -69,14 +67,13 @@ InferResult infer_attention(const InferContext& context) {
   PX_RETURN_IF_ERROR(check_mask(context, kAttentionMask, shape));
   PX_RETURN_IF_ERROR(check_mask(context, kAttentionChoice, shape));
   shape.back() = v.back();
-  PX_ASSIGN(shape, permuted_shape(context, kAttentionOutputPerm,
-                                  context.node.attributes.get_ints(kAttentionOutputPerm), shape));
+  PX_ASSIGN(shape, permuted_shape(context, param_name(&FusedAttentionParams::y_perm), params.y_perm,
+                                  shape));
   return one_output(DType::kF32, std::move(shape));
 }
 
 /// Size of an operand's axis, counted from the end, after its permutation.
-std::int64_t operand_dim(const Node& node, std::size_t input, const Dims& dims, int back) {
-  const auto perm = node.attributes.get_ints(kAttentionPerms[input]);
+std::int64_t operand_dim(const FusedAttentionParams::Perm& perm, const Dims& dims, int back) {
   const int at = dims.rank() - back;
   if (at < 0 || perm.size() > Dims::kMaxRank) return 0;
   std::int64_t axis = at;
@@ -90,9 +87,10 @@ std::int64_t operand_dim(const Node& node, std::size_t input, const Dims& dims, 
 std::int64_t macs_attention(const Node& node, std::span<const Dims> inputs,
                             std::span<const Dims> outputs) {
   if (inputs.size() < 3 || outputs.empty()) return 0;
-  const std::int64_t keys = operand_dim(node, 1, inputs[1], 1);
-  const std::int64_t depth = operand_dim(node, 1, inputs[1], 2);
-  const std::int64_t width = operand_dim(node, 2, inputs[2], 1);
+  const auto params = params_of<FusedAttentionParams>(node);
+  const std::int64_t keys = operand_dim(params.k_perm, inputs[1], 1);
+  const std::int64_t depth = operand_dim(params.k_perm, inputs[1], 2);
+  const std::int64_t width = operand_dim(params.v_perm, inputs[2], 1);
   if (width == 0) return 0;
   const std::int64_t rows = saturating_elements(outputs[0]) / width;
   const auto both = checked_add(depth, width);
@@ -109,13 +107,7 @@ const OpDef& op_def_FusedAttention() {
     d.min_inputs = 3;
     d.max_inputs = 5;
     d.internal = true;
-    d.attributes = {
-        {"scale", AttributeType::kFloat},           {kAttentionGroup, AttributeType::kInt},
-        {kAttentionNanIsZero, AttributeType::kInt}, {kAttentionFill, AttributeType::kFloat},
-        {kAttentionFillWhere, AttributeType::kInt}, {kAttentionFillLast, AttributeType::kInt}};
-    for (const std::string_view perm : kAttentionPerms)
-      d.attributes.push_back({perm, AttributeType::kInts});
-    d.attributes.push_back({kAttentionOutputPerm, AttributeType::kInts});
+    d.attributes = attributes_of<FusedAttentionParams>();
     d.infer = infer_attention;
     d.macs = macs_attention;
     return d;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "ops/activation.h"
-#include "ops/attention.h"
+#include "ops/params/fused_attention.h"
 #include "ops/params/matmul.h"
 #include "ops/params/quantised.h"
 #include "ops/quantised.h"
@@ -105,9 +105,9 @@ inline void make_attention(Maker& m) {
   }
   if (m.chance(50)) m.attributes.set("scale", 0.25F);
   if (m.chance(30)) m.attributes.set("nan_is_zero", std::int64_t{1});
-  std::vector<ValueId> inputs = {m.permuted(scores.a, kAttentionPerms[0], 50),
-                                 m.permuted(scores.b, kAttentionPerms[1], 50),
-                                 m.permuted(result.b, kAttentionPerms[2], 50)};
+  std::vector<ValueId> inputs = {m.permuted(scores.a, param_name(kAttentionPerms[0]), 50),
+                                 m.permuted(scores.b, param_name(kAttentionPerms[1]), 50),
+                                 m.permuted(result.b, param_name(kAttentionPerms[2]), 50)};
   Ints mask = scores.a.size() > scores.b.size() ? scores.a : scores.b;
   mask.end()[-2] = queries;
   mask.back() = keys;
@@ -125,7 +125,7 @@ inline void make_attention(Maker& m) {
   if (m.chance(50)) {
     Ints perm(rank);
     for (std::size_t i = 0; i < rank; ++i) perm[i] = static_cast<std::int64_t>((i + 1) % rank);
-    m.attributes.set(std::string(kAttentionOutputPerm), perm);
+    set_param(m.attributes, &FusedAttentionParams::y_perm, perm);
   }
   m.node(OpKind::kFusedAttention, std::move(inputs));
 }

@@ -2,7 +2,7 @@
 #include "delegates/opencl/emitters.h"
 #include "kernels/reference/common.h"
 #include "kernels/shared_heads.h"
-#include "ops/attention.h"
+#include "ops/params/fused_attention.h"
 
 namespace parallax::opencl {
 namespace {
@@ -53,29 +53,27 @@ Status merge_batches(AttentionArgument& s, const Dims& dims,
 }
 
 Result<AttentionArgument> attention_of(const Emission& e) {
-  const Attributes& attributes = e.node.attributes;
-  const std::int64_t group = attributes.get_int(kAttentionGroup, 1);
+  const auto params = params_of<FusedAttentionParams>(e.node);
+  const std::int64_t group = params.group;
   const auto operand = [&](std::size_t i) {
-    const Permuted seen = permuted(e.in(i), attributes.get_ints(kAttentionPerms[i]));
+    const Permuted seen = permuted(e.in(i), params.*kAttentionPerms[i]);
     return i == 0 ? split_heads(seen, group) : shared_heads(seen, group);
   };
   const Permuted q = operand(0), k = operand(1);
-  const Permuted y =
-      split_heads(unpermuted(e.out(), attributes.get_ints(kAttentionOutputPerm)), group);
+  const Permuted y = split_heads(unpermuted(e.out(), params.y_perm), group);
   const int rank = y.dims.rank();
   AttentionArgument s;
   s.queries = size_in_kernel(y.dims[rank - 2]);
   s.width = size_in_kernel(y.dims[rank - 1]);
   s.depth = size_in_kernel(q.dims[q.dims.rank() - 1]);
   s.keys = size_in_kernel(k.dims[k.dims.rank() - 1]);
-  s.scale = attributes.get_float("scale", 1.0F);
-  s.nan_is_zero = attributes.get_int(kAttentionNanIsZero, 0) != 0 ? 1 : 0;
+  s.scale = params.scale;
+  s.nan_is_zero = params.nan_is_zero ? 1 : 0;
   s.masked = e.has(kAttentionMask) ? 1 : 0;
   s.choosing = e.has(kAttentionChoice) ? 1 : 0;
-  const AttentionFill fill = attention_fill(attributes);
-  s.fill = fill.value;
-  s.fill_where = fill.where ? 1 : 0;
-  s.fill_last = fill.last ? 1 : 0;
+  s.fill = params.fill.value;
+  s.fill_where = params.fill.where ? 1 : 0;
+  s.fill_last = params.fill.last ? 1 : 0;
   std::vector<SeenOperand> operands{{&s.q, matrix_strides(q, y.dims)},
                                     {&s.k, matrix_strides(k, y.dims)},
                                     {&s.v, matrix_strides(operand(2), y.dims)},

@@ -1,5 +1,5 @@
 // FusedAttention: Softmax(scale * Q K + mask) V, one query at a time.
-#include "ops/attention.h"
+#include "ops/params/fused_attention.h"
 
 #include "kernels/reference/common.h"
 #include "kernels/reference/index_space.h"
@@ -38,35 +38,32 @@ Strides operand_strides(const Permuted& operand, const Dims& to) {
 }
 
 AttentionShape attention_shape(const KernelRequest& request) {
-  const std::int64_t group = request.node.attributes.get_int(kAttentionGroup, 1);
+  const auto params = params_of<FusedAttentionParams>(request.node);
   const auto operand = [&](std::size_t i) {
-    const Permuted seen =
-        permuted(request.inputs[i].dims, request.node.attributes.get_ints(kAttentionPerms[i]));
-    return i == 0 ? split_heads(seen, group) : shared_heads(seen, group);
+    const Permuted seen = permuted(request.inputs[i].dims, params.*kAttentionPerms[i]);
+    return i == 0 ? split_heads(seen, params.group) : shared_heads(seen, params.group);
   };
   const Permuted q = operand(0), k = operand(1);
-  const Permuted y = split_heads(
-      unpermuted(request.outputs[0].dims, request.node.attributes.get_ints(kAttentionOutputPerm)),
-      group);
+  const Permuted y = split_heads(unpermuted(request.outputs[0].dims, params.y_perm), params.group);
   AttentionShape s;
   s.dims = y.dims;
   s.queries = s.dims[s.dims.rank() - 2];
   s.width = s.dims[s.dims.rank() - 1];
   s.depth = q.dims[q.dims.rank() - 1];
   s.keys = k.dims[k.dims.rank() - 1];
-  s.scale = request.node.attributes.get_float("scale", 1.0F);
-  s.nan_is_zero = request.node.attributes.get_int(kAttentionNanIsZero, 0) != 0;
+  s.scale = params.scale;
+  s.nan_is_zero = params.nan_is_zero;
   s.q = operand_strides(q, s.dims);
   s.k = operand_strides(k, s.dims);
   s.v = operand_strides(operand(2), s.dims);
   s.y = operand_strides(y, s.dims);
   s.masked = request.has(kAttentionMask);
   const auto rows = [&](std::size_t i) {
-    return broadcast_strides(split_heads(request.inputs[i].dims, group), s.dims);
+    return broadcast_strides(split_heads(request.inputs[i].dims, params.group), s.dims);
   };
   if (s.masked) s.mask = rows(kAttentionMask);
   s.choosing = request.has(kAttentionChoice);
-  s.fill = attention_fill(request.node.attributes);
+  s.fill = params.fill;
   if (s.choosing) s.choice = rows(kAttentionChoice);
   return s;
 }

@@ -7,14 +7,13 @@
 #include <algorithm>
 #include <cmath>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "lower/cpu/lower.h"
 #include "lower/patterns/fuse_util.h"
-#include "ops/attention.h"
+#include "ops/params/fused_attention.h"
 #include "ops/params/movement.h"
 #include "simplify/rewrite.h"
 
@@ -69,13 +68,13 @@ class Absorber {
   bool absorb_result(NodeId id) {
     const Node& transpose = graph_.nodes[id];
     const Node* attention = produced_by(graph_, transpose.inputs[0], OpKind::kFusedAttention);
-    if (attention == nullptr || attention->attributes.find(kAttentionOutputPerm) != nullptr)
+    if (attention == nullptr || !params_of<FusedAttentionParams>(*attention).y_perm.empty())
       return false;
     const Perm perm = perm_of(graph_, transpose);
     if (!readers_.single(transpose.inputs[0])) return missed(kReadElsewhere, transpose);
     if (!keeps_rows(perm, false)) return missed(kTurnsRows, transpose);
     Attributes attributes = attention->attributes;
-    attributes.set(std::string(kAttentionOutputPerm), perm);
+    set_param(attributes, &FusedAttentionParams::y_perm, perm);
     rewrite_node(graph_, id, OpKind::kFusedAttention, attention->inputs, std::move(attributes));
     return true;
   }
@@ -95,8 +94,7 @@ class Absorber {
   }
 
   bool absorb_operand(Node& attention, std::size_t i) {
-    const std::string name(kAttentionPerms[i]);
-    Perm perm = attention.attributes.get_ints(name);
+    Perm perm = params_of<FusedAttentionParams>(attention).*kAttentionPerms[i];
     ValueId operand = attention.inputs[i];
     std::optional<std::pair<ValueId, Perm>> best;
     while (const Node* transpose = inner_node(operand, OpKind::kTranspose)) {
@@ -111,7 +109,7 @@ class Absorber {
       return false;
     }
     attention.inputs[i] = best->first;
-    attention.attributes.set(name, best->second);
+    set_param(attention, kAttentionPerms[i], best->second);
     return true;
   }
 
@@ -124,8 +122,8 @@ class Absorber {
       const ValueId value = *reads;
       if (!readers_.single(value)) return false;
       if (const auto product = factor_of(value)) {
-        const float scale = attention.attributes.get_float("scale", 1.0F);
-        attention.attributes.set("scale", scale * product->second);
+        const float scale = params_of<FusedAttentionParams>(attention).scale;
+        set_param(attention, &FusedAttentionParams::scale, scale * product->second);
         *reads = product->first;
         return true;
       }

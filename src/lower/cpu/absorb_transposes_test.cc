@@ -5,8 +5,8 @@
 
 #include "ir/text.h"
 #include "lower/cpu/lower.h"
-#include "ops/attention.h"
 #include "ops/infer.h"
+#include "ops/params/fused_attention.h"
 #include "simplify/passes_test_util.h"
 
 namespace parallax {
@@ -93,9 +93,9 @@ const std::vector<TransposeCase> kTransposeCases = {
      "Mul FusedAttention(m,m,v)"},
 };
 
-std::string digits(const Attributes& attributes, std::string_view name) {
+std::string digits(const std::vector<std::int64_t>& perm) {
   std::string text;
-  for (const std::int64_t axis : attributes.get_ints(name)) text += std::to_string(axis);
+  for (const std::int64_t axis : perm) text += std::to_string(axis);
   return text;
 }
 
@@ -104,12 +104,13 @@ std::string operators_with_perms(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     text += (text.empty() ? "" : " ") + std::string(to_string(node.op));
     if (node.op != OpKind::kFusedAttention) continue;
+    const auto params = params_of<FusedAttentionParams>(node);
     for (std::size_t i = 0; i < kAttentionPerms.size(); ++i) {
       text += (i == 0 ? "(" : ",") + graph.values[node.inputs[i]].name +
-              digits(node.attributes, kAttentionPerms[i]);
+              digits(params.*kAttentionPerms[i]);
     }
-    text += ")" + digits(node.attributes, kAttentionOutputPerm);
-    const float scale = node.attributes.get_float("scale", 1.0F);
+    text += ")" + digits(params.y_perm);
+    const float scale = params.scale;
     if (scale != 1.0F) text += "*" + std::to_string(scale).substr(0, scale == 0.5F ? 3 : 4);
   }
   return text;

@@ -8,8 +8,8 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "lower/patterns/fuse_util.h"
-#include "ops/attention.h"
 #include "ops/infer.h"
+#include "ops/params/fused_attention.h"
 #include "ops/params/matmul.h"
 #include "ops/params/movement.h"
 #include "simplify/rewrite.h"
@@ -59,10 +59,9 @@ std::optional<CrossAttention> match(const Graph& graph, const Readers& readers, 
   if (std::any_of(node.inputs.begin() + kAttentionMask, node.inputs.end(),
                   [](ValueId input) { return input.valid(); }))
     return std::nullopt;
-  if (node.attributes.get_int(kAttentionGroup, 1) != 1) return std::nullopt;
-  if (node.attributes.get_ints(kAttentionPerms[1]) != Perm{0, 2, 3, 1} ||
-      node.attributes.get_ints(kAttentionPerms[2]) != Perm{0, 2, 1, 3})
-    return std::nullopt;
+  const auto params = params_of<FusedAttentionParams>(node);
+  if (params.group != 1) return std::nullopt;
+  if (params.k_perm != Perm{0, 2, 3, 1} || params.v_perm != Perm{0, 2, 1, 3}) return std::nullopt;
   const auto k = match_projection(graph, readers, node.inputs[1]);
   const auto v = k ? match_projection(graph, readers, node.inputs[2]) : std::nullopt;
   if (!v || v->x != k->x || v->heads != k->heads) return std::nullopt;
@@ -70,7 +69,7 @@ std::optional<CrossAttention> match(const Graph& graph, const Readers& readers, 
   const Shape& stored = graph.values[node.inputs[0]].shape;
   if (stored.size() != 4) return std::nullopt;
   Shape q = stored;
-  const Perm perm = node.attributes.get_ints(kAttentionPerms[0]);
+  const Perm& perm = params.q_perm;
   for (std::size_t i = 0; i < perm.size(); ++i) q[i] = stored[static_cast<std::size_t>(perm[i])];
   if (q[0] != x[0] || q[1] != Expr(k->heads) || q[3] != Expr(k->width)) return std::nullopt;
   return CrossAttention{id,       k->x,     k->weights, v->weights, v->bias, k->model,
@@ -108,16 +107,15 @@ class Factoring {
   Status rewrite(const Node& attention, const CrossAttention& c) {
     const Shape expected = graph_.values[attention.outputs[0]].shape;
     name_ = attention.name;
-    PX_ASSIGN(ValueId y,
-              permuted(attention.inputs[0], attention.attributes.get_ints(kAttentionPerms[0])));
+    const auto params = params_of<FusedAttentionParams>(attention);
+    PX_ASSIGN(ValueId y, permuted(attention.inputs[0], params.q_perm));
     // [model, heads, depth] becomes [heads, depth, model].
     const ValueId keys = viewed(c.key_weights, {c.model, c.heads, c.depth});
     PX_ASSIGN(y, product(y, keys, {1, 2, 0}, "/keys"));
     PX_ASSIGN(y, reshaped(y, {0, -1, c.model}, "/queries"));
     Attributes attributes;
-    if (const auto* const scale = attention.attributes.find("scale"))
-      attributes.set("scale", *scale);
-    attributes.set(std::string(kAttentionPerms[1]), Perm{0, 2, 1});
+    if (params.scale != 1.0F) set_param(attributes, &FusedAttentionParams::scale, params.scale);
+    set_param(attributes, &FusedAttentionParams::k_perm, {0, 2, 1});
     PX_ASSIGN(y, op(OpKind::kFusedAttention, {y, c.x, c.x}, std::move(attributes), "/factored"));
     PX_ASSIGN(y, reshaped(y, {0, c.heads, -1, c.model}, "/by_head"));
     const ValueId values = viewed(c.value_weights, {c.model, c.heads, c.width});
@@ -126,7 +124,7 @@ class Factoring {
       const ValueId bias = viewed(c.value_bias, {c.heads, 1, c.width});
       PX_ASSIGN(y, op(OpKind::kAdd, {y, bias}, {}, "/sum"));
     }
-    PX_ASSIGN(y, permuted(y, attention.attributes.get_ints(kAttentionOutputPerm)));
+    PX_ASSIGN(y, permuted(y, params.y_perm));
     return finish(attention, y, expected);
   }
 

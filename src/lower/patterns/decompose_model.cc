@@ -8,6 +8,7 @@
 
 #include "lower/patterns/decompose.h"
 #include "ops/op.h"
+#include "ops/params/activation.h"
 #include "ops/params/normalization.h"
 
 namespace parallax {
@@ -16,7 +17,7 @@ namespace {
 /// Writes x / 2 (1 + erf(x / sqrt(2))), or the form with tanh.
 void decompose_gelu(Parts& parts) {
   const ValueId x = parts.input(0);
-  const bool tanh = parts.node().attributes.get_string("approximate", "none") == "tanh";
+  const bool tanh = params_of<GeluParams>(parts.node()).form == GeluForm::kTanh;
   ValueId inner;
   if (tanh) {
     const ValueId square = parts.op(OpKind::kMul, {x, x});

@@ -19,8 +19,8 @@
 #include "lower/patterns/decompose.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
-#include "ops/attention.h"
 #include "ops/op.h"
+#include "ops/params/fused_attention.h"
 #include "ops/params/movement.h"
 #include "simplify/rewrite.h"
 
@@ -236,6 +236,24 @@ class AttentionMatcher {
   const PassContext& context_;
 };
 
+Attributes attributes_for(const AttentionMatch& found) {
+  using Params = FusedAttentionParams;
+  Attributes attributes;
+  if (found.keys.times > 1) {
+    set_param(attributes, &Params::group, found.keys.times);
+    if (!found.keys.perm.empty()) set_param(attributes, &Params::k_perm, found.keys.perm);
+    if (!found.values.perm.empty()) set_param(attributes, &Params::v_perm, found.values.perm);
+  }
+  if (found.nan_is_zero) set_param(attributes, &Params::nan_is_zero, true);
+  if (found.choice.valid()) {
+    set_param(attributes, &AttentionFill::value, found.fill.value);
+    set_param(attributes, &AttentionFill::where, found.fill.where);
+    set_param(attributes, &AttentionFill::last, found.fill.last);
+  }
+  if (found.scale != 1.0F) set_param(attributes, &Params::scale, found.scale);
+  return attributes;
+}
+
 }  // namespace
 
 Result<int> fuse_attention(Graph& graph, const PassContext& context) {
@@ -250,22 +268,7 @@ Result<int> fuse_attention(Graph& graph, const PassContext& context) {
                                    shared ? found->values.source : graph.nodes[id].inputs[1]};
     if (found->mask.valid() || found->choice.valid()) inputs.push_back(found->mask);
     if (found->choice.valid()) inputs.push_back(found->choice);
-    Attributes attributes;
-    if (shared) {
-      attributes.set(std::string(kAttentionGroup), found->keys.times);
-      if (!found->keys.perm.empty())
-        attributes.set(std::string(kAttentionPerms[1]), found->keys.perm);
-      if (!found->values.perm.empty())
-        attributes.set(std::string(kAttentionPerms[2]), found->values.perm);
-    }
-    if (found->nan_is_zero) attributes.set(std::string(kAttentionNanIsZero), std::int64_t{1});
-    if (found->choice.valid()) {
-      attributes.set(std::string(kAttentionFill), found->fill.value);
-      attributes.set(std::string(kAttentionFillWhere), std::int64_t{found->fill.where});
-      attributes.set(std::string(kAttentionFillLast), std::int64_t{found->fill.last});
-    }
-    if (found->scale != 1.0F) attributes.set("scale", found->scale);
-    rewrite_node(graph, id, OpKind::kFusedAttention, std::move(inputs), std::move(attributes));
+    rewrite_node(graph, id, OpKind::kFusedAttention, std::move(inputs), attributes_for(*found));
     ++changes;
   }
   if (changes > 0) erase_unused(graph);
@@ -300,19 +303,16 @@ ValueId repeated_heads(Parts& parts, ValueId x, std::int64_t rank, std::int64_t 
 }  // namespace
 
 void decompose_attention(Parts& parts) {
-  const Attributes& attributes = parts.node().attributes;
-  const std::int64_t group = attributes.get_int(kAttentionGroup, 1);
+  const auto params = params_of<FusedAttentionParams>(parts.node());
   const auto operand = [&](std::size_t i) {
-    auto perm = attributes.get_ints(kAttentionPerms[i]);
-    const ValueId x =
-        perm.empty() ? parts.input(i) : parts.transposed(parts.input(i), std::move(perm));
+    const Perm& perm = params.*kAttentionPerms[i];
+    const ValueId x = perm.empty() ? parts.input(i) : parts.transposed(parts.input(i), perm);
     const auto rank = static_cast<std::int64_t>(parts.shape(i).size());
-    return i == 0 || group == 1 ? x : repeated_heads(parts, x, rank, group);
+    return i == 0 || params.group == 1 ? x : repeated_heads(parts, x, rank, params.group);
   };
   ValueId scores = parts.op(OpKind::kMatMul, {operand(0), operand(1)});
-  const float scale = attributes.get_float("scale", 1.0F);
-  if (scale != 1.0F) scores = parts.op(OpKind::kMul, {scores, parts.number(scale)});
-  const AttentionFill fill = attention_fill(attributes);
+  if (params.scale != 1.0F) scores = parts.op(OpKind::kMul, {scores, parts.number(params.scale)});
+  const AttentionFill& fill = params.fill;
   const auto fill_chosen = [&] {
     const ValueId number = parts.number(fill.value);
     scores = parts.op(OpKind::kWhere, {parts.input(kAttentionChoice), fill.where ? number : scores,
@@ -323,14 +323,13 @@ void decompose_attention(Parts& parts) {
     scores = parts.op(OpKind::kAdd, {scores, parts.input(kAttentionMask)});
   if (parts.has(kAttentionChoice) && fill.last) fill_chosen();
   ValueId weights = parts.op(OpKind::kSoftmax, {scores});
-  if (attributes.get_int(kAttentionNanIsZero, 0) != 0)
+  if (params.nan_is_zero)
     weights =
         parts.op(OpKind::kWhere, {parts.op(OpKind::kIsNaN, {weights}), parts.number(0), weights});
   const std::vector<ValueId> product = {weights, operand(2)};
-  const auto perm = attributes.get_ints(kAttentionOutputPerm);
-  if (perm.empty()) return parts.result(OpKind::kMatMul, product);
+  if (params.y_perm.empty()) return parts.result(OpKind::kMatMul, product);
   Attributes turned;
-  set_param(turned, &TransposeParams::perm, perm);
+  set_param(turned, &TransposeParams::perm, params.y_perm);
   parts.result(OpKind::kTranspose, {parts.op(OpKind::kMatMul, product)}, std::move(turned));
 }
 

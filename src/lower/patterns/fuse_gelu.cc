@@ -13,6 +13,7 @@
 
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
+#include "ops/params/activation.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -179,7 +180,7 @@ Result<int> fuse_gelu(Graph& graph, const PassContext& context) {
       continue;
     }
     Attributes attributes;
-    if (found->tanh) attributes.set("approximate", std::string("tanh"));
+    if (found->tanh) set_param(attributes, &GeluParams::form, GeluForm::kTanh);
     rewrite_node(graph, id, OpKind::kGelu, {found->x}, std::move(attributes));
     ++changes;
   }

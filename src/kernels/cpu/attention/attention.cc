@@ -13,7 +13,7 @@
 #include "kernels/cpu/gemm/matmul_block.h"
 #include "kernels/cpu/tiles.h"
 #include "kernels/shared_heads.h"
-#include "ops/attention.h"
+#include "ops/params/fused_attention.h"
 
 namespace parallax {
 namespace {
@@ -146,15 +146,14 @@ class Attention final : public Kernel {
 }  // namespace
 
 AttentionShape attention_shape(const KernelRequest& request) {
-  const Attributes& attributes = request.node.attributes;
-  const std::int64_t group = attributes.get_int(kAttentionGroup, 1);
-  const Permuted y = split_heads(
-      unpermuted(request.outputs[0].dims, attributes.get_ints(kAttentionOutputPerm)), group);
+  const auto params = params_of<FusedAttentionParams>(request.node);
+  const std::int64_t group = params.group;
+  const Permuted y = split_heads(unpermuted(request.outputs[0].dims, params.y_perm), group);
   AttentionShape shape;
   shape.dims = y.dims;
   shape.batch_rank = shape.dims.rank() - 2;
   const auto operand = [&](std::size_t i) {
-    const Permuted seen = permuted(request.inputs[i].dims, attributes.get_ints(kAttentionPerms[i]));
+    const Permuted seen = permuted(request.inputs[i].dims, params.*kAttentionPerms[i]);
     return matrix_operand(i == 0 ? split_heads(seen, group) : shared_heads(seen, group),
                           shape.batch_rank);
   };
@@ -167,7 +166,7 @@ AttentionShape attention_shape(const KernelRequest& request) {
   shape.width = shape.y.columns;
   shape.depth = shape.q.columns;
   shape.keys = shape.k.columns;
-  shape.scale = attributes.get_float("scale", 1.0F);
+  shape.scale = params.scale;
   const auto rows_of = [&](std::size_t i) {
     AttentionMask rows;
     rows.given = request.has(i);
@@ -180,8 +179,8 @@ AttentionShape attention_shape(const KernelRequest& request) {
   };
   shape.mask = rows_of(kAttentionMask);
   shape.choice = rows_of(kAttentionChoice);
-  shape.fill = attention_fill(attributes);
-  shape.nan_is_zero = attributes.get_int(kAttentionNanIsZero, 0) != 0;
+  shape.fill = params.fill;
+  shape.nan_is_zero = params.nan_is_zero;
   return shape;
 }
 

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "ops/attention.h"
+#include "ops/params/fused_attention.h"
 
 namespace parallax {
 

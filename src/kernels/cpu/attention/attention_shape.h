@@ -6,7 +6,7 @@
 
 #include "kernels/cpu/batches.h"
 #include "kernels/kernel.h"
-#include "ops/attention.h"
+#include "ops/params/fused_attention.h"
 
 namespace parallax {
 

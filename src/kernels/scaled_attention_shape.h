@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "kernels/kernel.h"
+#include "ops/params/attention.h"
 #include "ops/scaled_attention.h"
 
 namespace parallax {
@@ -27,7 +28,7 @@ inline HeadRows head_rows(bool packed, std::int64_t heads, std::int64_t length, 
 
 /// Per head, Q is [queries, depth], K is [keys, depth], V is [keys, width], Y is [queries, width].
 struct ScaledAttentionShape {
-  AttentionSpec spec;  ///< attributes of the node
+  AttentionParams params;
   /// Sequences, heads and positions of Q and Y, elements of a row of Q and K, those of V and Y.
   std::int64_t batch = 0, heads = 0, queries = 0, depth = 0, width = 0;
   std::int64_t kv_heads = 0, added = 0, past = 0;  ///< `added` keys follow `past` ones
@@ -37,27 +38,25 @@ struct ScaledAttentionShape {
   /// Keys of a sequence, those in the cache included.
   std::int64_t keys() const { return past + added; }
   /// Factor of the scores: the attribute, or 1 / sqrt(depth).
-  float scale() const { return spec.scale.value_or(1 / std::sqrt(static_cast<float>(depth))); }
+  float scale() const { return params.scale.value_or(1 / std::sqrt(static_cast<float>(depth))); }
   /// Head of K and V that query head `head` reads: consecutive query heads share one.
   std::int64_t kv_head(std::int64_t head) const { return head / (heads / kv_heads); }
 };
 
 /// Reads the sizes of a node: tensors of rank 3 are packed, of rank 4 not. REQUIRES: shape
-/// inference accepted it. Errors: kInvalidModel for attributes that the standard does not allow.
-inline Result<ScaledAttentionShape> scaled_attention_shape(const KernelRequest& request) {
+/// inference accepted it.
+inline ScaledAttentionShape scaled_attention_shape(const KernelRequest& request) {
   using In = AttentionInput;
-  Result<AttentionSpec> spec = attention_spec(request.node);
-  if (!spec) return tl::unexpected(std::move(spec).error());
   const Dims& q = request.inputs[In::kQ].dims;
   const Dims& k = request.inputs[In::kK].dims;
   const Dims& v = request.inputs[In::kV].dims;
   const bool packed = q.rank() == 3;
   // Packed tensors of rank 3 need the attributes to state the number of heads.
   ScaledAttentionShape s;
-  s.spec = *spec;
+  s.params = params_of<AttentionParams>(request.node);
   s.batch = q[0];
-  s.heads = packed ? spec->q_heads : q[1];
-  s.kv_heads = packed ? spec->kv_heads : k[1];
+  s.heads = packed ? s.params.q_heads : q[1];
+  s.kv_heads = packed ? s.params.kv_heads : k[1];
   s.queries = q[packed ? 1 : 2];
   s.added = k[packed ? 1 : 2];
   s.depth = packed ? q[2] / s.heads : q[3];
@@ -92,9 +91,9 @@ inline std::optional<KeyRange> visible_keys(const ScaledAttentionShape& s,
   const std::int64_t position = offset + query;
   KeyRange range{0, length.value_or(s.keys())};
   const auto ends_at = [&](std::int64_t last) { range.end = std::min(range.end, last + 1); };
-  if (s.spec.causal) ends_at(position);
-  if (s.spec.right >= 0) ends_at(position + s.spec.right);
-  if (s.spec.left >= 0) range.begin = std::max<std::int64_t>(0, position - s.spec.left);
+  if (s.params.causal) ends_at(position);
+  if (s.params.right >= 0) ends_at(position + s.params.right);
+  if (s.params.left >= 0) range.begin = std::max<std::int64_t>(0, position - s.params.left);
   // A query before the first valid key sees none.
   range.end = std::max<std::int64_t>(range.end, 0);
   range.begin = std::min(range.begin, range.end);

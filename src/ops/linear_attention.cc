@@ -8,28 +8,15 @@ namespace parallax {
 
 namespace {
 
-struct LinearHeads {
-  std::int64_t q = 1, kv = 1;
-};
-
-Result<LinearHeads> linear_heads(const InferContext& context) {
-  const Attributes& attributes = context.node.attributes;
-  const LinearHeads heads{attributes.get_int("q_num_heads", 0),
-                          attributes.get_int("kv_num_heads", 0)};
-  if (heads.kv < 1 || heads.q < heads.kv || heads.q % heads.kv != 0)
-    return fail(context, "heads of queries must be a multiple of those of keys and values");
-  return heads;
-}
-
 /// Decay and update rates are there exactly where the rule reads them.
-Status check_rule(const InferContext& context) {
-  const std::string rule = context.node.attributes.get_string("update_rule", "gated_delta");
-  if (rule != "linear" && rule != "gated" && rule != "delta" && rule != "gated_delta")
-    return fail(context, "update_rule must be linear, gated, delta or gated_delta");
-  const bool gated = rule == "gated" || rule == "gated_delta";
-  const bool corrected = rule == "delta" || rule == "gated_delta";
-  if (context.has(4) != gated) return fail(context, "decay goes with the gated rules alone");
-  if (context.has(5) != corrected) return fail(context, "beta goes with the delta rules alone");
+Status check_params(const InferContext& context, const LinearAttentionParams& params) {
+  if (params.kv_heads < 1 || params.q_heads < params.kv_heads ||
+      params.q_heads % params.kv_heads != 0)
+    return fail(context, "heads of queries must be a multiple of those of keys and values");
+  if (context.has(4) != params.gated())
+    return fail(context, "decay goes with the gated rules alone");
+  if (context.has(5) != params.corrected())
+    return fail(context, "beta goes with the delta rules alone");
   return {};
 }
 
@@ -59,12 +46,12 @@ InferResult infer_linear_attention(const InferContext& context) {
     if (i != 3) PX_RETURN_IF_ERROR(expect_same_dtype(context, i));
     if (i < 3) PX_RETURN_IF_ERROR(expect_rank(context, i, 3));
   }
-  PX_ASSIGN(const LinearHeads heads, linear_heads(context));
-  PX_RETURN_IF_ERROR(check_rule(context));
+  PX_ASSIGN(const auto params, read_params<LinearAttentionParams>(context));
+  PX_RETURN_IF_ERROR(check_params(context, params));
   const Shape& q = context.inputs[0].shape;
-  PX_ASSIGN(const Expr depth, head_part(context, q[2], heads.q));
-  PX_ASSIGN(const Expr width, head_part(context, context.inputs[2].shape[2], heads.kv));
-  const Expr kv(heads.kv);
+  PX_ASSIGN(const Expr depth, head_part(context, q[2], params.q_heads));
+  PX_ASSIGN(const Expr width, head_part(context, context.inputs[2].shape[2], params.kv_heads));
+  const Expr kv(params.kv_heads);
   PX_RETURN_IF_ERROR(expect_rate(context, 1, {kv * depth}));
   PX_RETURN_IF_ERROR(expect_rate(context, 2, {kv * width}));
   PX_RETURN_IF_ERROR(expect_rate(context, 4, {kv, kv * depth}));
@@ -75,7 +62,7 @@ InferResult infer_linear_attention(const InferContext& context) {
     if (!unify(context.inputs[3].shape[axis], state[axis]))
       return fail(context, "the past state has another shape");
   const DType dtype = context.inputs[0].dtype;
-  std::vector<InferOutput> outputs = one_output(dtype, {q[0], q[1], Expr(heads.q) * width});
+  std::vector<InferOutput> outputs = one_output(dtype, {q[0], q[1], Expr(params.q_heads) * width});
   outputs.push_back({context.has(3) ? context.inputs[3].dtype : dtype, state, {}});
   return outputs;
 }
@@ -84,7 +71,7 @@ InferResult infer_linear_attention(const InferContext& context) {
 std::int64_t macs_linear_attention(const Node& node, std::span<const Dims> inputs,
                                    std::span<const Dims> outputs) {
   if (inputs.size() < 3 || outputs.empty() || inputs[0].rank() != 3) return 0;
-  const std::int64_t heads = node.attributes.get_int("q_num_heads", 1);
+  const std::int64_t heads = params_of<LinearAttentionParams>(node).q_heads;
   return saturating_mul(saturating_elements(outputs[0]),
                         saturating_mul(inputs[0][2] / std::max<std::int64_t>(heads, 1), 2));
 }
@@ -131,11 +118,7 @@ const OpDef& op_def_LinearAttention() {
     d.min_inputs = 3;
     d.max_inputs = 6;
     d.max_outputs = 2;
-    d.attributes = {{"chunk_size", AttributeType::kInt},
-                    {"kv_num_heads", AttributeType::kInt},
-                    {"q_num_heads", AttributeType::kInt},
-                    {"scale", AttributeType::kFloat},
-                    {"update_rule", AttributeType::kString}};
+    d.attributes = attributes_of<LinearAttentionParams>();
     d.infer = infer_linear_attention;
     d.macs = macs_linear_attention;
     return d;

@@ -3,9 +3,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <array>
-
 #include "ops/common.h"
 #include "ops/params/attention.h"
 
@@ -15,43 +12,33 @@ namespace {
 
 using AttIn = AttentionInput;
 
-Status check_range(const Node& node, std::string_view name, std::int64_t value, std::int64_t low,
-                   std::int64_t high) {
+template <class Params>
+Status check_range(const InferContext& context, const Params& params, std::int64_t Params::*member,
+                   std::int64_t low, std::int64_t high) {
+  const std::int64_t value = params.*member;
   if (value >= low && value <= high) return {};
-  return refuse(node, fmt::format("{} may not be {}", name, value));
+  return refuse(context.node, fmt::format("{} may not be {}", param_name(member), value));
 }
 
 constexpr std::int64_t kMaxHeads = std::int64_t{1} << 31;
 
-}  // namespace
-
-Result<AttentionSpec> attention_spec(const Node& node) {
-  const Attributes& attributes = node.attributes;
-  AttentionSpec spec;
-  const std::int64_t causal = attributes.get_int("is_causal", 0);
-  PX_RETURN_IF_ERROR(check_range(node, "is_causal", causal, 0, 1));
-  spec.causal = causal == 1;
-  if (attributes.find("scale") != nullptr) spec.scale = attributes.get_float("scale", 0);
-  spec.softcap = attributes.get_float("softcap", 0);
-  if (!(spec.softcap >= 0)) return refuse(node, "softcap must not be negative");
-  spec.left = attributes.get_int("left_window_size", -1);
-  spec.right = attributes.get_int("right_window_size", -1);
-  PX_RETURN_IF_ERROR(check_range(node, "left_window_size", spec.left, -1, kMaxHeads));
-  PX_RETURN_IF_ERROR(check_range(node, "right_window_size", spec.right, -1, kMaxHeads));
-  spec.scores_mode = attributes.get_int("qk_matmul_output_mode", 0);
-  PX_RETURN_IF_ERROR(check_range(node, "qk_matmul_output_mode", spec.scores_mode, 0, 3));
-  spec.q_heads = attributes.get_int("q_num_heads", 0);
-  spec.kv_heads = attributes.get_int("kv_num_heads", 0);
-  PX_RETURN_IF_ERROR(check_range(node, "q_num_heads", spec.q_heads, 0, kMaxHeads));
-  PX_RETURN_IF_ERROR(check_range(node, "kv_num_heads", spec.kv_heads, 0, kMaxHeads));
-  const std::int64_t precision = attributes.get_int("softmax_precision", 1);
-  constexpr std::array<std::int64_t, 4> kPrecisions = {1, 10, 11, 16};
-  if (std::ranges::find(kPrecisions, precision) == kPrecisions.end())
-    return refuse(node, "softmax_precision must be a type of floats");
-  return spec;
+/// Errors: kInvalidModel for what the standard does not allow.
+Result<AttentionParams> attention_params(const InferContext& context) {
+  using Params = AttentionParams;
+  PX_ASSIGN(const auto params, read_params<Params>(context));
+  const auto check = [&](std::int64_t Params::*member, std::int64_t low, std::int64_t high) {
+    return check_range(context, params, member, low, high);
+  };
+  if (!(params.softcap >= 0)) return refuse(context.node, "softcap must not be negative");
+  PX_RETURN_IF_ERROR(check(&Params::left, -1, kMaxHeads));
+  PX_RETURN_IF_ERROR(check(&Params::right, -1, kMaxHeads));
+  PX_RETURN_IF_ERROR(check(&Params::scores_mode, 0, 3));
+  PX_RETURN_IF_ERROR(check(&Params::q_heads, 0, kMaxHeads));
+  PX_RETURN_IF_ERROR(check(&Params::kv_heads, 0, kMaxHeads));
+  if (!contains(kFloatTypes, params.softmax_precision))
+    return refuse(context.node, "softmax_precision must be a type of floats");
+  return params;
 }
-
-namespace {
 
 /// Input i as [batch, heads, length, size]; it may be written [batch, length, heads * size].
 Result<Shape> with_heads(const InferContext& context, std::size_t i, std::int64_t heads) {
@@ -99,11 +86,12 @@ bool agree(const Shape& a, const Shape& b, std::size_t except) {
   return true;
 }
 
-Result<AttentionShapes> attention_shapes(const InferContext& context, const AttentionSpec& spec) {
+Result<AttentionShapes> attention_shapes(const InferContext& context,
+                                         const AttentionParams& params) {
   AttentionShapes s;
-  PX_ASSIGN(s.q, with_heads(context, AttIn::kQ, spec.q_heads));
-  PX_ASSIGN(s.k, with_heads(context, AttIn::kK, spec.kv_heads));
-  PX_ASSIGN(s.v, with_heads(context, AttIn::kV, spec.kv_heads));
+  PX_ASSIGN(s.q, with_heads(context, AttIn::kQ, params.q_heads));
+  PX_ASSIGN(s.k, with_heads(context, AttIn::kK, params.kv_heads));
+  PX_ASSIGN(s.v, with_heads(context, AttIn::kV, params.kv_heads));
   if (context.inputs[AttIn::kQ].shape.size() != context.inputs[AttIn::kK].shape.size() ||
       context.inputs[AttIn::kQ].shape.size() != context.inputs[AttIn::kV].shape.size())
     return fail(context, "queries, keys and values must have the same rank");
@@ -141,8 +129,8 @@ Status check_attention_mask(const InferContext& context, const Shape& scores) {
 
 InferResult infer_scaled_attention(const InferContext& context) {
   PX_RETURN_IF_ERROR(check_attention_types(context));
-  PX_ASSIGN(const AttentionSpec spec, attention_spec(context.node));
-  PX_ASSIGN(const AttentionShapes s, attention_shapes(context, spec));
+  PX_ASSIGN(const auto params, attention_params(context));
+  PX_ASSIGN(const AttentionShapes s, attention_shapes(context, params));
   const Expr keys = s.past + s.k[2];
   const Shape scores = {s.q[0], s.q[1], s.q[2], keys};
   PX_RETURN_IF_ERROR(check_attention_mask(context, scores));
@@ -180,7 +168,7 @@ InferResult infer_rotary(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 3, kI64Types));
   PX_ASSIGN(const auto params, read_params<RotaryEmbeddingParams>(context));
   const std::int64_t heads = params.num_heads;
-  PX_RETURN_IF_ERROR(check_range(context.node, "num_heads", heads, 0, kMaxHeads));
+  PX_RETURN_IF_ERROR(check_range(context, params, &RotaryEmbeddingParams::num_heads, 0, kMaxHeads));
   const bool packed = context.inputs[0].shape.size() == 3;
   // In a 4-D input heads are an axis, whatever is stated.
   PX_ASSIGN(const Shape x, with_heads(context, 0, packed ? heads : 0));
@@ -215,15 +203,7 @@ const OpDef& op_def_Attention() {
     d.min_inputs = 3;
     d.max_inputs = 7;
     d.max_outputs = 4;
-    d.attributes = {{"is_causal", AttributeType::kInt},
-                    {"kv_num_heads", AttributeType::kInt},
-                    {"left_window_size", AttributeType::kInt},
-                    {"q_num_heads", AttributeType::kInt},
-                    {"qk_matmul_output_mode", AttributeType::kInt},
-                    {"right_window_size", AttributeType::kInt},
-                    {"scale", AttributeType::kFloat},
-                    {"softcap", AttributeType::kFloat},
-                    {"softmax_precision", AttributeType::kInt}};
+    d.attributes = attributes_of<AttentionParams>();
     d.infer = infer_scaled_attention;
     d.macs = macs_scaled_attention;
     return d;

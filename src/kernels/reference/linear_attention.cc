@@ -1,5 +1,6 @@
 // LinearAttention: updates the state of each head step by step.
 #include "kernels/reference/common.h"
+#include "ops/params/attention.h"
 
 namespace parallax {
 namespace {
@@ -14,18 +15,18 @@ struct LinearShape {
 };
 
 LinearShape linear_shape(const KernelRequest& request) {
-  const Attributes& attributes = request.node.attributes;
+  const auto params = params_of<LinearAttentionParams>(request.node);
   const Dims& q = request.inputs[0].dims;
   LinearShape s;
   s.batch = q[0];
   s.steps = q[1];
-  s.heads = attributes.get_int("kv_num_heads", 1);
-  s.group = attributes.get_int("q_num_heads", 1) / s.heads;
+  s.heads = params.kv_heads;
+  s.group = params.q_heads / s.heads;
   s.depth = q[2] / (s.heads * s.group);
   s.width = request.inputs[2].dims[2] / s.heads;
   if (request.has(kDecay)) s.decays = request.inputs[kDecay].dims[2];
   if (request.has(kBeta)) s.betas = request.inputs[kBeta].dims[2];
-  s.scale = static_cast<double>(attributes.get_float("scale", 0));
+  s.scale = static_cast<double>(params.scale);
   if (s.scale == 0)
     s.scale = 1 / std::sqrt(static_cast<double>(std::max<std::int64_t>(s.depth, 1)));
   return s;

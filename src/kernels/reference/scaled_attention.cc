@@ -90,7 +90,7 @@ struct AttentionRows {
     return sum * static_cast<double>(s.scale());
   }
   double capped(double x) const {
-    const auto cap = static_cast<double>(s.spec.softcap);
+    const auto cap = static_cast<double>(s.params.softcap);
     return cap > 0 ? cap * std::tanh(x / cap) : x;
   }
   void write_scores(std::int64_t row, const double* scores) const {
@@ -130,13 +130,13 @@ Status AttentionRows<T, V>::run(std::int64_t row) const {
   const T* const q = s.depth == 0 ? nullptr : args.in<T>(AttIn::kQ) + s.q.at(b, h, query);
   for (std::int64_t j = 0; j < keys; ++j)
     scores[j] = score(q, s.depth == 0 ? nullptr : key(b, s.kv_head(h), j));
-  if (s.spec.scores_mode == 0) write_scores(row, scores);
+  if (s.params.scores_mode == 0) write_scores(row, scores);
   for (std::int64_t j = 0; j < keys; ++j) scores[j] = capped(scores[j]);
-  if (s.spec.scores_mode == 1) write_scores(row, scores);
+  if (s.params.scores_mode == 1) write_scores(row, scores);
   for (std::int64_t j = 0; j < keys; ++j) scores[j] += bias[j];
-  if (s.spec.scores_mode == 2) write_scores(row, scores);
+  if (s.params.scores_mode == 2) write_scores(row, scores);
   weigh_row(bias, keys, scores);
-  if (s.spec.scores_mode == 3) write_scores(row, scores);
+  if (s.params.scores_mode == 3) write_scores(row, scores);
   mix(b, h, query, scores);
   return {};
 }
@@ -178,7 +178,7 @@ void write_caches(const ScaledAttentionShape& s, const KernelArgs& args) {
 }  // namespace
 
 KernelResult reference_scaled_attention(const KernelRequest& request) {
-  PX_ASSIGN(const ScaledAttentionShape s, scaled_attention_shape(request));
+  const ScaledAttentionShape s = scaled_attention_shape(request);
   const auto bytes = checked_mul(s.keys(), 2 * sizeof(double));
   if (!bytes) return make_error(ErrorCode::kOutOfMemory, "a row of scores does not fit 63 bits");
   const MaskRows mask = mask_rows(request, s);

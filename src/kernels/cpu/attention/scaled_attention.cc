@@ -175,13 +175,13 @@ void ScaledAttention::add_keys(const QueryBlock& block, KeyRange keys, Attention
   matmul_block(product, panels);
   scores.keys = to_size(keys.end - keys.begin);
   scores.scale = s_.scale();
-  if (s_.spec.softcap > 0) {
+  if (s_.params.softcap > 0) {
     for (std::int64_t i = 0; i < block.count(); ++i) {
       float* const row = scores.x + i * cut_.score_stride;
-      normalize(row, row, scores.keys, 0, s_.scale() / s_.spec.softcap, 0);
+      normalize(row, row, scores.keys, 0, s_.scale() / s_.params.softcap, 0);
       apply_unary({UnaryFunction::kTanh}, row, row, scores.keys);
     }
-    scores.scale = s_.spec.softcap;
+    scores.scale = s_.params.softcap;
   }
   add_mask(block, keys.begin, scores, args);
   hide(block, keys, scores);
@@ -274,7 +274,7 @@ std::optional<ScaledMask> scaled_mask(const KernelRequest& request, const Scaled
 
 Result<std::unique_ptr<Kernel>> cpu_scaled_attention(const KernelRequest& request) {
   if (!has_f32_operands(request) || is_written(request, AttOut::kScores)) return not_covered();
-  PX_ASSIGN(const ScaledAttentionShape s, scaled_attention_shape(request));
+  const ScaledAttentionShape s = scaled_attention_shape(request);
   const auto mask = scaled_mask(request, s);
   // The score of a hidden key is -inf; it is multiplied by the scale and must stay -inf.
   const bool positive = s.scale() > 0 && std::isfinite(s.scale());

@@ -9,8 +9,10 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "ops/common.h"
+#include "ops/params/recurrent.h"
 
 namespace parallax {
 
@@ -64,34 +66,26 @@ std::vector<std::string> default_functions(OpKind op, int directions) {
   return names;
 }
 
-Status read_activations(const Node& node, Recurrence& result) {
+Status read_activations(const Node& node, RecurrentParams params, Recurrence& result) {
   const auto per_direction = static_cast<std::size_t>(functions_of(node.op));
   const std::size_t wanted = per_direction * static_cast<std::size_t>(result.directions);
-  auto names = node.attributes.get<std::vector<std::string>>("activations", {});
+  std::vector<std::string> names = std::move(params.activations);
   if (names.empty()) names = default_functions(node.op, result.directions);
   // RNN has two by default, also with one direction.
   const bool spare = node.op == OpKind::kRNN && names.size() == 2;
   if (names.size() != wanted && !spare) {
     return refuse(node, fmt::format("{} activations, must be {}", names.size(), wanted));
   }
-  const auto alphas = node.attributes.get<std::vector<float>>("activation_alpha", {});
-  const auto betas = node.attributes.get<std::vector<float>>("activation_beta", {});
   std::size_t used_alphas = 0, used_betas = 0;
   for (std::size_t i = 0; i < wanted; ++i) {
     const GateRow* const row = find_gate_row(names[i]);
     if (row == nullptr) return refuse(node, "an activation that the standard does not name");
     GateActivation& to = result.activations[i / per_direction][i % per_direction];
     to.function = row->function;
-    to.alpha = row->has_alpha ? next_value(alphas, used_alphas, row->alpha) : 0;
-    to.beta = row->has_beta ? next_value(betas, used_betas, row->beta) : 0;
+    to.alpha = row->has_alpha ? next_value(params.alphas, used_alphas, row->alpha) : 0;
+    to.beta = row->has_beta ? next_value(params.betas, used_betas, row->beta) : 0;
   }
   return {};
-}
-
-Result<bool> read_flag(const Node& node, std::string_view name) {
-  const std::int64_t value = node.attributes.get_int(name, 0);
-  if (value != 0 && value != 1) return refuse(node, fmt::format("{} must be 0 or 1", name));
-  return value == 1;
 }
 
 }  // namespace
@@ -99,19 +93,15 @@ Result<bool> read_flag(const Node& node, std::string_view name) {
 Result<Recurrence> recurrence_of(const Node& node) {
   Recurrence result;
   result.gates = node.op == OpKind::kLSTM ? 4 : node.op == OpKind::kGRU ? 3 : 1;
-  const std::string direction = node.attributes.get_string("direction", "forward");
-  if (direction != "forward" && direction != "reverse" && direction != "bidirectional") {
-    return refuse(node, "direction must be forward, reverse or bidirectional");
-  }
-  result.directions = direction == "bidirectional" ? 2 : 1;
-  result.first_reverse = direction == "reverse";
-  PX_ASSIGN(result.batch_first, read_flag(node, "layout"));
-  PX_ASSIGN(result.input_forget, read_flag(node, "input_forget"));
-  // "!= 0" in the words of the standard.
-  result.linear_before_reset = node.attributes.get_int("linear_before_reset", 0) != 0;
-  if (node.attributes.find("clip") != nullptr) result.clip = node.attributes.get_float("clip", 0);
+  auto params = params_of<RecurrentParams>(node);
+  result.directions = params.direction == RecurrentDirection::kBidirectional ? 2 : 1;
+  result.first_reverse = params.direction == RecurrentDirection::kReverse;
+  result.batch_first = params.batch_first;
+  result.input_forget = params_of<LstmParams>(node).input_forget;
+  result.linear_before_reset = params_of<GruParams>(node).linear_before_reset != 0;
+  result.clip = params.clip.value_or(result.clip);
   if (!(result.clip >= 0)) return refuse(node, "clip must not be negative");
-  PX_RETURN_IF_ERROR(read_activations(node, result));
+  PX_RETURN_IF_ERROR(read_activations(node, std::move(params), result));
   return result;
 }
 
@@ -146,6 +136,8 @@ Status check_types(const InferContext& context) {
 /// [directions, batch, hidden]; with layout 1 the batch comes first.
 InferResult infer_recurrent(const InferContext& context) {
   using Rec = RecurrentInput;
+  // LstmParams has all that is checked; nodes without its input_forget have the default.
+  PX_ASSIGN(const auto params, read_params<LstmParams>(context));
   PX_ASSIGN(const Recurrence recurrence, recurrence_of(context.node));
   PX_RETURN_IF_ERROR(check_types(context));
   for (std::size_t i : {Rec::kX, Rec::kW, Rec::kR}) PX_RETURN_IF_ERROR(expect_rank(context, i, 3));
@@ -155,8 +147,7 @@ InferResult infer_recurrent(const InferContext& context) {
   const Expr& batch = x[batch_first ? 0 : 1];
   const Expr directions(recurrence.directions);
   const Expr hidden = context.inputs[Rec::kR].shape[2];
-  const Expr stated(context.node.attributes.get_int("hidden_size", 0));
-  if (context.node.attributes.find("hidden_size") != nullptr && !unify(hidden, stated)) {
+  if (params.hidden_size && !unify(hidden, Expr(*params.hidden_size))) {
     return fail(context, "hidden_size is not that of the weights");
   }
   const Expr rows = hidden * Expr(recurrence.gates);
@@ -198,11 +189,7 @@ OpDef recurrent(OpKind kind, int inputs, int outputs) {
   d.max_inputs = inputs;
   d.min_outputs = 0;
   d.max_outputs = outputs;
-  d.attributes = {
-      {"direction", AttributeType::kString},      {"layout", AttributeType::kInt},
-      {"hidden_size", AttributeType::kInt},       {"clip", AttributeType::kFloat},
-      {"activations", AttributeType::kStrings},   {"activation_alpha", AttributeType::kFloats},
-      {"activation_beta", AttributeType::kFloats}};
+  d.attributes = attributes_of<RecurrentParams>();
   d.infer = infer_recurrent;
   d.macs = macs_recurrent;
   return d;
@@ -213,7 +200,7 @@ OpDef recurrent(OpKind kind, int inputs, int outputs) {
 const OpDef& op_def_LSTM() {
   static const OpDef def = [] {
     OpDef d = recurrent(OpKind::kLSTM, 8, 3);
-    d.attributes.push_back({"input_forget", AttributeType::kInt});
+    d.attributes = attributes_of<LstmParams>();
     return d;
   }();
   return def;
@@ -222,7 +209,7 @@ const OpDef& op_def_LSTM() {
 const OpDef& op_def_GRU() {
   static const OpDef def = [] {
     OpDef d = recurrent(OpKind::kGRU, 6, 2);
-    d.attributes.push_back({"linear_before_reset", AttributeType::kInt});
+    d.attributes = attributes_of<GruParams>();
     return d;
   }();
   return def;

@@ -51,7 +51,7 @@ struct Recurrence {
 
   bool reverse(std::int64_t direction) const { return direction == 1 || first_reverse; }
 };
-/// Errors: kInvalidModel, of what the standard does not allow.
+/// Errors: kInvalidModel, of what the standard does not allow and read_params() does not refuse.
 Result<Recurrence> recurrence_of(const Node& node);
 
 }  // namespace parallax

@@ -41,7 +41,7 @@ TEST(RecurrentTest, Refusals) {
                           std::string("y = LSTM(") + inputs + ") {" + attributes + "}\noutput y");
   };
   check_refusals({
-      {lstm("direction = \"up\""), "direction must be"},
+      {lstm("direction = \"up\""), "direction 'up'"},
       {lstm("direction = \"bidirectional\""), "size in axis 0"},
       {lstm("layout = 2"), "layout"},
       {lstm("input_forget = -1"), "input_forget"},

@@ -8,16 +8,11 @@
 #include <utility>
 
 #include "ops/common.h"
+#include "ops/params/chain.h"
 #include "ops/params/quantised.h"
 
 namespace parallax {
 namespace {
-
-// `steps` names the operators. `program` has for each: the element type, the number of operands,
-// and for each of these 0 where it is left out, i + 1 for input i, -i - 1 for step i. `results` are
-// the steps that give outputs. `parameters` has attributes of steps: "2 alpha f 0.5".
-constexpr std::string_view kSteps = "steps", kProgram = "program", kResults = "results",
-                           kParameters = "parameters";
 
 using Ints = std::vector<std::int64_t>;
 using Strings = std::vector<std::string>;
@@ -170,7 +165,7 @@ InferResult infer_chain(const InferContext& context) {
 
 /// One of each step.
 std::int64_t chain_macs(const Node& node, std::span<const Dims>, std::span<const Dims> outputs) {
-  const std::size_t steps = node.attributes.get<Strings>(kSteps, {}).size();
+  const std::size_t steps = params_of<ChainParams>(node).steps.size();
   if (outputs.empty()) return 0;
   return saturating_mul(saturating_elements(outputs[0]), static_cast<std::int64_t>(steps));
 }
@@ -214,29 +209,31 @@ Attributes write_chain(const ChainProgram& program) {
       parameters.push_back(parameter_text(s, name, value));
   }
   Attributes attributes;
-  attributes.set(std::string(kSteps), std::move(names));
-  attributes.set(std::string(kProgram), std::move(ints));
-  attributes.set(std::string(kResults), Ints(program.results.begin(), program.results.end()));
-  if (!parameters.empty()) attributes.set(std::string(kParameters), std::move(parameters));
+  set_param(attributes, &ChainParams::steps, std::move(names));
+  set_param(attributes, &ChainParams::program, std::move(ints));
+  set_param(attributes, &ChainParams::results,
+            Ints(program.results.begin(), program.results.end()));
+  if (!parameters.empty()) set_param(attributes, &ChainParams::parameters, std::move(parameters));
   return attributes;
 }
 
 std::optional<ChainProgram> read_chain(const Node& node) {
-  const auto names = node.attributes.get<Strings>(kSteps, {});
-  const Ints results = node.attributes.get_ints(kResults);
+  auto params = params_of<ChainParams>(node);
+  const Strings& names = params.steps;
   if (names.empty() || names.size() > kMaxChainSteps || node.inputs.size() > kMaxChainInputs ||
-      results.size() != node.outputs.size())
+      params.results.size() != node.outputs.size())
     return std::nullopt;
   ChainProgram program;
-  IntReader ints(node.attributes.get_ints(kProgram));
+  IntReader ints(std::move(params.program));
   for (std::size_t s = 0; s < names.size(); ++s) {
     const auto op = op_from_string(names[s]);
     ChainStep& step = program.steps.emplace_back();
     if (!op || !read_step(ints, node.inputs.size(), s, step)) return std::nullopt;
     step.op = *op;
   }
-  if (!ints.at_end() || !read_results(results, names.size(), program.results)) return std::nullopt;
-  for (const std::string& text : node.attributes.get<Strings>(kParameters, {}))
+  if (!ints.at_end() || !read_results(params.results, names.size(), program.results))
+    return std::nullopt;
+  for (const std::string& text : params.parameters)
     if (!read_parameter(text, program.steps)) return std::nullopt;
   for (const ChainStep& step : program.steps)
     if (!can_be_chain_step(step.op, step.attributes)) return std::nullopt;
@@ -252,7 +249,7 @@ Node node_of_step(const Node& chain, const ChainStep& step) {
 
 std::string chain_text(const Node& node) {
   std::string text = "[";
-  for (const std::string& name : node.attributes.get<Strings>(kSteps, {}))
+  for (const std::string& name : params_of<ChainParams>(node).steps)
     text += (text.size() > 1 ? " " : "") + name;
   return text + "]";
 }
@@ -265,10 +262,7 @@ const OpDef& op_def_ElementwiseChain() {
     d.internal = true;
     d.max_inputs = static_cast<int>(kMaxChainInputs);
     d.max_outputs = -1;
-    d.attributes = {{kSteps, AttributeType::kStrings},
-                    {kProgram, AttributeType::kInts},
-                    {kResults, AttributeType::kInts},
-                    {kParameters, AttributeType::kStrings}};
+    d.attributes = attributes_of<ChainParams>();
     d.infer = infer_chain;
     d.macs = chain_macs;
     return d;

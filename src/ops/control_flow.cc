@@ -10,6 +10,7 @@
 
 #include "ops/common.h"
 #include "ops/infer.h"
+#include "ops/params/scan.h"
 
 namespace parallax {
 
@@ -73,19 +74,22 @@ bool changes_in_body(const Graph& body, const Expr& dim) {
 
 namespace {
 
+using ScanList = std::vector<std::int64_t>;
+
 /// The list itself: a node may have very many scans, each of which reads it.
-const std::vector<std::int64_t>& ints_of(const Node& node, std::string_view name) {
-  static const std::vector<std::int64_t> kNone;
-  const AttributeValue* const value = node.attributes.find(name);
-  const auto* const list =
-      value == nullptr ? nullptr : std::get_if<std::vector<std::int64_t>>(value);
+const ScanList& list_of(const Node& node, ScanList ScanParams::*member) {
+  static const ScanList kNone;
+  const ScanList* const list = find_param(node, member);
   return list == nullptr ? kNone : *list;
 }
 
-Result<ScanAxis> scan_axis(const Node& node, std::string_view kind, std::size_t i,
-                           std::size_t count, int rank) {
-  const auto& axes = ints_of(node, fmt::format("scan_{}_axes", kind));
-  const auto& directions = ints_of(node, fmt::format("scan_{}_directions", kind));
+Result<ScanAxis> scan_axis(const Node& node, bool input, std::size_t i, std::size_t count,
+                           int rank) {
+  using Params = ScanParams;
+  const char* const kind = input ? "input" : "output";
+  const ScanList& axes = list_of(node, input ? &Params::input_axes : &Params::output_axes);
+  const ScanList& directions =
+      list_of(node, input ? &Params::input_directions : &Params::output_directions);
   if ((!axes.empty() && axes.size() != count) ||
       (!directions.empty() && directions.size() != count)) {
     return refuse(node, fmt::format("axes or directions of {} scan {}s, there are {}", axes.size(),
@@ -113,7 +117,7 @@ Result<LoopParts> loop_parts(const Node& node) {
     if (own < 2) return refuse(node, "must have a limit and a condition, or leave them out");
     parts.carried = own - 2;
   } else {
-    const std::int64_t scans = node.attributes.get_int("num_scan_inputs", 0);
+    const std::int64_t scans = params_of<ScanParams>(node).num_scan_inputs;
     if (scans < 1 || static_cast<std::uint64_t>(scans) > own)
       return refuse(node, fmt::format("{} scan inputs of {} inputs", scans, own));
     parts.scan_inputs = static_cast<std::size_t>(scans);
@@ -139,12 +143,12 @@ Result<LoopParts> loop_parts(const Node& node) {
 
 Result<ScanAxis> scan_input_axis(const Node& node, std::size_t i, std::size_t count, int rank) {
   if (rank == 0) return refuse(node, fmt::format("scan input {} is a scalar", i));
-  return scan_axis(node, "input", i, count, rank);
+  return scan_axis(node, true, i, count, rank);
 }
 
 Result<ScanAxis> scan_output_axis(const Node& node, std::size_t i, std::size_t count, int rank) {
   if (node.op == OpKind::kLoop) return ScanAxis{};
-  return scan_axis(node, "output", i, count, rank);
+  return scan_axis(node, false, i, count, rank);
 }
 
 std::optional<std::int64_t> known_scalar(const Value& value) {
@@ -346,11 +350,7 @@ const OpDef& op_def_Scan() {
   static const OpDef def = [] {
     OpDef d = control_flow(OpKind::kScan, infer_loop);
     d.since = 9;
-    d.attributes = {{"num_scan_inputs", AttributeType::kInt},
-                    {"scan_input_axes", AttributeType::kInts},
-                    {"scan_input_directions", AttributeType::kInts},
-                    {"scan_output_axes", AttributeType::kInts},
-                    {"scan_output_directions", AttributeType::kInts}};
+    d.attributes = attributes_of<ScanParams>();
     return d;
   }();
   return def;

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "ops/control_flow.h"
 #include "ops/infer.h"
+#include "ops/params/scan.h"
 #include "simplify/rewrite.h"
 
 namespace parallax {
@@ -126,11 +127,11 @@ int tidy_outputs(const IdVector<ValueId, bool>& read, Node& node, Bodies& bodies
   keep_only(node.outputs, first, stays);
   for (Graph& body : bodies.graphs) keep_only(body.outputs, in_body + first, stays);
   if (node.op == OpKind::kScan) {
-    for (const char* list : {"scan_output_axes", "scan_output_directions"}) {
-      auto values = node.attributes.get_ints(list);
+    for (const auto list : {&ScanParams::output_axes, &ScanParams::output_directions}) {
+      auto values = params_of<ScanParams>(node).*list;
       if (values.empty()) continue;
       keep_only(values, 0, stays);
-      node.attributes.set(list, std::move(values));
+      set_param(node, list, std::move(values));
     }
   }
   return changes;

@@ -152,7 +152,7 @@ struct WindowSum {
 
 WindowSum window_sum(const Node& node, bool norm) {
   return {norm, params_of<AveragePoolParams>(node).count_include_pad,
-          static_cast<double>(node.attributes.get_int("p", 2))};
+          static_cast<double>(params_of<LpPoolParams>(node).p)};
 }
 
 KernelResult sum_pool(const KernelRequest& request, const WindowSum& f) {

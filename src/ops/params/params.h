@@ -198,6 +198,13 @@ std::string_view param_name(T Params::*member) {
   return namer.name;
 }
 
+/// The value of the attribute of a member, not copied; null if it is absent. For members whose type
+/// is that of the attribute's value.
+template <class Params, class T>
+const T* find_param(const Node& node, T Params::*member) {
+  return std::get_if<T>(node.attributes.find(param_name(member)));
+}
+
 /// Sets the attribute of a member: set_param(node, &CumSumParams::reverse, true).
 template <class Params, class T>
 void set_param(Attributes& attributes, T Params::*member, std::type_identity_t<T> value) {

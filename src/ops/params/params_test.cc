@@ -89,6 +89,15 @@ TEST(Params, OptionalOnesTellWhetherTheyAreThere) {
   EXPECT_EQ(table->dims, Dims{2});
 }
 
+TEST(Params, FindsStoredValues) {
+  const Node node = node_with("sizes", std::vector<std::int64_t>{1, 2});
+  const auto* const sizes = find_param(node, &AllParams::sizes);
+  ASSERT_NE(sizes, nullptr);
+  EXPECT_EQ(sizes, std::get_if<std::vector<std::int64_t>>(node.attributes.find("sizes")));
+  EXPECT_EQ(find_param(Node{}, &AllParams::sizes), nullptr);
+  EXPECT_EQ(find_param(node_with("sizes", 1.0F), &AllParams::sizes), nullptr);
+}
+
 TEST(Params, ListsNamesAndTypes) {
   const auto specs = attributes_of<AllParams>();
   ASSERT_EQ(specs.size(), 9U);

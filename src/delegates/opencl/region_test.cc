@@ -54,6 +54,15 @@ TEST(OpenClRegion, ProductsTakeScaleBiasAndActivation) {
   EXPECT_EQ((*steps)[0].scale, 2.0F);
 }
 
+TEST(OpenClRegion, RefusesActivationsThatProductsDoNotHave) {
+  for (const std::string op : {"Elu", "HardSigmoid", "LeakyRelu", "Mish", "Softplus"}) {
+    const auto steps = find_steps(region_graph(
+        "input x f32 [2, 8]\ninput w f32 [8, 3]\nm = MatMul(x, w)\ny = " + op + "(m)\noutput y"));
+    ASSERT_FALSE(steps) << op;
+    EXPECT_EQ(steps.error().code, ErrorCode::kUnsupported) << op;
+  }
+}
+
 TEST(OpenClRegion, ANewSizeCompilesNothing) {
   PX_NEEDS_DEVICE();
   const Graph graph = region_graph(kDense);

@@ -50,30 +50,9 @@ Status expect_one_element(const InferContext& context, std::size_t i) {
 
 int rank_of(const InferInput& input) { return static_cast<int>(input.shape.size()); }
 
-Result<int> axis_attribute(const InferContext& context, std::string_view name,
-                           std::int64_t fallback, int rank) {
-  const std::int64_t axis = context.node.attributes.get_int(name, fallback);
-  if (auto normal = normalize_axis(axis, rank)) return *normal;
-  return fail(context, fmt::format("{} {} is outside rank {}", name, axis, rank));
-}
-
 Result<int> checked_axis(const InferContext& context, std::int64_t axis, int rank) {
   if (auto normal = normalize_axis(axis, rank)) return *normal;
   return fail(context, fmt::format("axis {} is outside rank {}", axis, rank));
-}
-
-Result<bool> flag_attribute(const InferContext& context, std::string_view name, bool fallback) {
-  const std::int64_t value = context.node.attributes.get_int(name, fallback ? 1 : 0);
-  if (value == 0 || value == 1) return value == 1;
-  return fail(context, fmt::format("{} must be 0 or 1, not {}", name, value));
-}
-
-Result<std::string> choice_attribute(const InferContext& context, std::string_view name,
-                                     std::string_view fallback,
-                                     std::initializer_list<std::string_view> allowed) {
-  std::string value = context.node.attributes.get_string(name, std::string(fallback));
-  if (std::find(allowed.begin(), allowed.end(), value) != allowed.end()) return value;
-  return fail(context, fmt::format("{} '{}' is not covered", name, value), ErrorCode::kUnsupported);
 }
 
 Result<DType> stated_dtype(const InferContext& context, std::optional<std::int64_t> code,

@@ -42,17 +42,8 @@ Status expect_rank(const InferContext& context, std::size_t i, int rank);
 Status expect_one_element(const InferContext& context, std::size_t i);
 
 int rank_of(const InferInput& input);
-/// The attribute `name`, `fallback` where absent, as an axis in [0, rank).
-Result<int> axis_attribute(const InferContext& context, std::string_view name,
-                           std::int64_t fallback, int rank);
 /// An axis in [-rank, rank) made non-negative.
 Result<int> checked_axis(const InferContext& context, std::int64_t axis, int rank);
-/// An attribute that must be 0 or 1.
-Result<bool> flag_attribute(const InferContext& context, std::string_view name, bool fallback);
-/// A string attribute that must be one of `allowed`; others are kUnsupported.
-Result<std::string> choice_attribute(const InferContext& context, std::string_view name,
-                                     std::string_view fallback,
-                                     std::initializer_list<std::string_view> allowed);
 /// The element type with ONNX's number `code`, `fallback` without one. Refuses others than `types`.
 Result<DType> stated_dtype(const InferContext& context, std::optional<std::int64_t> code,
                            DTypeSet types, DType fallback);

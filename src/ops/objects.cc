@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "ops/params/numbers.h"
+
 namespace parallax {
 
 Container container_of(const InferInput& input) {
@@ -51,7 +53,7 @@ Status expect_strings(const InferContext& context, std::size_t i) {
 InferResult infer_string_cast(const InferContext& context) {
   const std::int64_t to = context.node.op == OpKind::kCastLike
                               ? info_of(context.inputs[1].dtype).onnx
-                              : context.node.attributes.get_int("to", 0);
+                              : params_of<TargetParams>(context.node).to;
   const auto dtype = dtype_from_onnx(to);
   if (!dtype || (!contains(kAllTypes, *dtype) && *dtype != DType::kString)) {
     return fail(context, fmt::format("cannot cast to ONNX element type {}", to),

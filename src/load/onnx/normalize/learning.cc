@@ -95,8 +95,7 @@ ValueId feature_rows(Rewriting& to, bool keep_double) {
 ValueId transformed_scores(Rewriting& to, ValueId scores, const std::string& transform) {
   if (transform == "NONE") return scores;
   if (transform == "LOGISTIC") return to.op(OpKind::kSigmoid, {scores});
-  if (transform == "SOFTMAX")
-    return to.op(OpKind::kSoftmax, {scores}, attributes_of({{"axis", std::int64_t{-1}}}));
+  if (transform == "SOFTMAX") return to.op(OpKind::kSoftmax, {scores}, with_axis(-1));
   if (transform == "SOFTMAX_ZERO") return softmax_but_zeros(to, scores);
   if (transform == "PROBIT") return probit(to, scores);
   to.invalid(fmt::format("unknown post_transform {}", quote(transform)));
@@ -117,8 +116,7 @@ void write_classes(Rewriting& to, ValueId scores, std::int64_t classes, const Cl
   if (classes > 1) {
     if (classes != labels.count()) to.invalid("scores and labels differ in number");
     const ValueId best =
-        to.op(OpKind::kArgMax, {scores},
-              attributes_of({{"axis", std::int64_t{1}}, {"keepdims", std::int64_t{0}}}));
+        to.op(OpKind::kArgMax, {scores}, with_axis(1, {{"keepdims", std::int64_t{0}}}));
     to.output(1, transformed_scores(to, scores, transform));
     return write_labels(to, best, labels);
   }

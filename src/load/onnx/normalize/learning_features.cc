@@ -83,7 +83,7 @@ Status rewrite_array_feature_extractor(FileNode& file) {
   Rewriting to(file);
   const ValueId x = to.need(0), which = to.reshape(to.need(1), {-1});
   const ValueId rows = to.rank(x) == 1 ? to.unsqueeze(x, {0}) : x;
-  to.result(OpKind::kGather, {rows, which}, attributes_of({{"axis", std::int64_t{-1}}}));
+  to.result(OpKind::kGather, {rows, which}, with_axis(-1));
   return to.finish();
 }
 

@@ -29,8 +29,7 @@ void add_biases(Rewriting& to, ValueId bias, std::vector<ValueId>& projected,
   if (!bias.valid()) return;
   std::vector<ValueId> sizes;
   for (const ValueId x : like) sizes.push_back(to.dim(x, -1));
-  const auto parts = to.ops(OpKind::kSplit, {bias, to.concat(sizes, 0)},
-                            attributes_of({{"axis", std::int64_t{0}}}), like.size());
+  const auto parts = to.ops(OpKind::kSplit, {bias, to.concat(sizes, 0)}, with_axis(0), like.size());
   for (std::size_t i = 0; i < like.size(); ++i) projected[i] = to.add(projected[i], parts[i]);
 }
 
@@ -56,9 +55,7 @@ void attend(Rewriting& to, ValueId projected, std::size_t mask, std::size_t past
   const bool equal = sizes.empty();
   const auto qkv = to.ops(
       OpKind::kSplit, equal ? std::vector{projected} : std::vector{projected, to.ints(sizes)},
-      equal ? attributes_of({{"axis", std::int64_t{-1}}, {"num_outputs", std::int64_t{3}}})
-            : attributes_of({{"axis", std::int64_t{-1}}}),
-      3);
+      equal ? with_axis(-1, {{"num_outputs", std::int64_t{3}}}) : with_axis(-1), 3);
   parts.query = split_heads(to, qkv[0], heads);
   parts.key = split_heads(to, qkv[1], heads);
   parts.value = split_heads(to, qkv[2], heads);
@@ -71,7 +68,7 @@ void attend(Rewriting& to, ValueId projected, std::size_t mask, std::size_t past
   }
   if (to.reads_output(1)) {
     to.output(1, OpKind::kConcat, {to.unsqueeze(parts.key, {0}), to.unsqueeze(parts.value, {0})},
-              attributes_of({{"axis", std::int64_t{0}}}));
+              with_axis(0));
   }
   if (to.has(mask)) parts.biases.push_back(mask_bias(to, to.in(mask), parts.key, filter));
   if (past == 4 && to.has(5)) parts.biases.push_back(to.in(5));
@@ -92,8 +89,7 @@ ValueId rotate(Rewriting& to, ValueId x, const Rotation& rotation) {
     rest = to.slice(x, rotation.rotated, kEnd, 3);
   }
   ValueId first, second;
-  const Attributes halves =
-      attributes_of({{"axis", std::int64_t{-1}}, {"num_outputs", std::int64_t{2}}});
+  const Attributes halves = with_axis(-1, {{"num_outputs", std::int64_t{2}}});
   if (rotation.interleaved) {
     const auto pairs = to.ops(OpKind::kSplit, {to.reshape(turned, {0, 0, 0, -1, 2})}, halves, 2);
     first = to.squeeze(pairs[0], {-1});
@@ -179,8 +175,7 @@ ValueId write_attention(Rewriting& to, const AttentionParts& parts) {
   for (const ValueId bias : parts.biases) scores = to.add(scores, bias);
   if (parts.causal)
     scores = to.op(OpKind::kWhere, {visible(to, parts), scores, to.number(kLowest, scores)});
-  const ValueId weights =
-      to.op(OpKind::kSoftmax, {scores}, attributes_of({{"axis", std::int64_t{-1}}}));
+  const ValueId weights = to.op(OpKind::kSoftmax, {scores}, with_axis(-1));
   const ValueId heads = to.op(OpKind::kMatMul, {weights, parts.value});
   return to.reshape(to.transpose(heads, {0, 2, 1, 3}), {0, 0, -1});
 }

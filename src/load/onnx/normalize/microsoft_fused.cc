@@ -70,9 +70,7 @@ ValueId skip_sum(Rewriting& to, std::size_t bias) {
   return sum;
 }
 
-Attributes last_axis(float epsilon) {
-  return attributes_of({{"axis", std::int64_t{-1}}, {"epsilon", epsilon}});
-}
+Attributes last_axis(float epsilon) { return with_axis(-1, {{"epsilon", epsilon}}); }
 
 constexpr float kSkipEpsilon = 1e-12F;
 

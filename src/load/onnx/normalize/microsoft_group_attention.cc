@@ -76,7 +76,7 @@ std::vector<ValueId> query_key_value(Rewriting& to, std::int64_t heads, std::int
   if (width < 0 || width % all != 0) to.refuse("packed heads must have a known size");
   const std::int64_t size = width / all;
   return to.ops(OpKind::kSplit, {packed, to.ints({heads * size, shared * size, shared * size})},
-                attributes_of({{"axis", std::int64_t{-1}}}), 3);
+                with_axis(-1), 3);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "base/status.h"
 #include "load/onnx/normalize/microsoft.h"
 #include "load/onnx/tensor.h"
+#include "ops/params/axis.h"
 
 namespace parallax {
 namespace {
@@ -13,7 +14,7 @@ namespace {
 /// several.
 ValueId real(Rewriting& to, std::size_t i, std::int64_t axis = 1) {
   return to.op(OpKind::kDequantizeLinear, {to.need(i), to.need(i + 1), to.in(i + 2)},
-               attributes_of({{"axis", axis}}));
+               with_axis(axis));
 }
 
 /// The result is `x` quantised by inputs `scale` and the next, to the type of `like` where there is
@@ -89,12 +90,13 @@ Status rewrite_ms_qlinear_global_average_pool(FileNode& file) {
 
 Status rewrite_ms_qlinear_softmax(FileNode& file) {
   Rewriting to(file);
-  const std::int64_t opset = to.take_int("opset", 13), axis = to.take_int("axis", -1);
+  const std::int64_t opset = to.take_int("opset", 13),
+                     axis = to.take_int(param_name(&AxisParams<0>::axis), -1);
   ValueId x = real(to, 0);
   const ValueId whole = x;
   const bool block = opset < 13 && axis != -1 && axis != to.rank(x) - 1;
-  if (block) x = to.op(OpKind::kFlatten, {x}, attributes_of({{"axis", axis}}));
-  x = to.op(OpKind::kSoftmax, {x}, attributes_of({{"axis", block ? std::int64_t{1} : axis}}));
+  if (block) x = to.op(OpKind::kFlatten, {x}, with_axis(axis));
+  x = to.op(OpKind::kSoftmax, {x}, with_axis(block ? 1 : axis));
   quantise(to, block ? to.reshape_like(x, whole) : x, 3, to.in(0));
   return to.finish();
 }
@@ -131,8 +133,7 @@ Status rewrite_ms_qlinear_conv(FileNode& file) {
   const ValueId weights = real(to, 3, 0);
   if (to.has(8)) {
     const ValueId scale = to.mul(to.in(1), to.in(4));
-    bias = to.op(OpKind::kDequantizeLinear, {to.in(8), scale},
-                 attributes_of({{"axis", std::int64_t{0}}}));
+    bias = to.op(OpKind::kDequantizeLinear, {to.in(8), scale}, with_axis(0));
   }
   if (channels_last) x = to_nchw(to, x);
   x = to.op(OpKind::kConv, {x, weights, bias}, to.take_all());

@@ -38,8 +38,8 @@ void write_loss(Rewriting& to, ValueId scores, const Targets& targets) {
     skipped = to.op(OpKind::kEqual, {target, ignored});
     target = to.op(OpKind::kWhere, {skipped, to.number(0, target), target});
   }
-  const ValueId picked = to.op(OpKind::kGatherElements, {scores, to.unsqueeze(target, {1})},
-                               attributes_of({{"axis", std::int64_t{1}}}));
+  const ValueId picked =
+      to.op(OpKind::kGatherElements, {scores, to.unsqueeze(target, {1})}, with_axis(1));
   ValueId loss = to.op(OpKind::kNeg, {to.squeeze(picked, {1})});
   ValueId weight = targets.weight;
   if (weight.valid()) {
@@ -73,8 +73,7 @@ Status rewrite_cross_entropy_loss(FileNode& file) {
   Rewriting to(file);
   const ValueId logits = to.need(0);
   const Targets targets = take_targets(to);
-  const ValueId scores =
-      to.op(OpKind::kLogSoftmax, {logits}, attributes_of({{"axis", std::int64_t{1}}}));
+  const ValueId scores = to.op(OpKind::kLogSoftmax, {logits}, with_axis(1));
   write_loss(to, scores, targets);
   to.output(1, scores);
   return to.finish();

@@ -9,6 +9,7 @@
 #include "load/onnx/normalize/normalize.h"
 #include "load/onnx/normalize/rewriting.h"
 #include "load/onnx/tensor.h"
+#include "ops/params/axis.h"
 
 namespace parallax {
 namespace {
@@ -143,8 +144,8 @@ Status rewrite_max_pool(FileNode& file) {
 Status rewrite_softmax(FileNode& file) {
   if (file.opset >= 13) return {};
   file.softmax_block = true;
-  if (file.node.attributes.find("axis") == nullptr) {
-    file.node.attributes.set("axis", std::int64_t{1});
+  if (!params_of<OptionalAxisParams>(file.node).axis) {
+    set_param(file.node.attributes, &AxisParams<0>::axis, 1);
   }
   return {};
 }

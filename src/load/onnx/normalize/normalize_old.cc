@@ -9,6 +9,7 @@
 #include "load/names.h"
 #include "load/onnx/normalize/normalize.h"
 #include "load/onnx/normalize/rewriting.h"
+#include "ops/params/axis.h"
 
 namespace parallax {
 namespace {
@@ -32,7 +33,7 @@ ValueId aligned(Rewriting& to, ValueId a, ValueId b, std::int64_t axis) {
 Status rewrite_binary(FileNode& file) {
   if (file.opset >= 7) return {};
   PX_ASSIGN(const auto broadcast, file.take<std::int64_t>("broadcast"));
-  PX_ASSIGN(const auto axis, file.take<std::int64_t>("axis"));
+  PX_ASSIGN(const auto axis, file.take<std::int64_t>(param_name(&AxisParams<0>::axis)));
   if (!axis || broadcast.value_or(0) == 0) return {};
   Rewriting to(file);
   const ValueId a = to.need(0), b = to.need(1);
@@ -63,8 +64,8 @@ Status rewrite_reshape(FileNode& file) {
 
 /// Before 4 the axis had a default.
 Status rewrite_concat(FileNode& file) {
-  if (file.opset < 4 && file.node.attributes.find("axis") == nullptr)
-    file.node.attributes.set("axis", std::int64_t{1});
+  if (file.opset < 4 && !params_of<OptionalAxisParams>(file.node).axis)
+    set_param(file.node.attributes, &AxisParams<0>::axis, 1);
   return {};
 }
 

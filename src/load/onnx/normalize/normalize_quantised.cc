@@ -7,6 +7,7 @@
 #include "base/status.h"
 #include "load/names.h"
 #include "load/onnx/normalize/normalize.h"
+#include "ops/params/axis.h"
 
 namespace parallax {
 namespace {
@@ -36,7 +37,7 @@ Status check_inputs(const FileNode& file, std::size_t most) {
 Result<ValueId> real_operand(FileNode& file, std::size_t i, std::int64_t axis) {
   const auto& inputs = file.node.inputs;
   Attributes attributes;
-  attributes.set("axis", axis);
+  set_param(attributes, &AxisParams<0>::axis, axis);
   return write_part(file, i == kLeft ? "x" : "w", OpKind::kDequantizeLinear,
                     {inputs[i], inputs[i + 1], inputs[i + 2]}, std::move(attributes));
 }
@@ -60,7 +61,7 @@ Status rewrite_qlinear_conv(FileNode& file) {
     PX_ASSIGN(const ValueId scale, write_part(file, "bias_scale", OpKind::kMul,
                                               {inputs[kLeft + 1], inputs[kRight + 1]}));
     Attributes along;
-    along.set("axis", std::int64_t{0});
+    set_param(along, &AxisParams<0>::axis, 0);
     PX_ASSIGN(const ValueId bias, write_part(file, "bias", OpKind::kDequantizeLinear,
                                              {inputs[kBias], scale}, std::move(along)));
     operands.push_back(bias);

@@ -6,6 +6,7 @@
 #include "load/names.h"
 #include "load/onnx/normalize/normalize.h"
 #include "ops/op.h"
+#include "ops/params/axis.h"
 
 namespace parallax {
 namespace {
@@ -32,8 +33,8 @@ class BlockExpansion {
   Status expand(Node node, int axis) {
     const ValueId x = node.inputs[0], y = node.outputs[0];
     Attributes flatten, last, reshape;
-    flatten.set("axis", std::int64_t{axis});
-    last.set("axis", std::int64_t{1});
+    set_param(flatten, &AxisParams<0>::axis, axis);
+    set_param(last, &AxisParams<0>::axis, 1);
     reshape.set("allowzero", std::int64_t{1});
     PX_ASSIGN(const ValueId flat, write(node, OpKind::kFlatten, {x}, std::move(flatten)));
     PX_ASSIGN(const ValueId shape, write(node, OpKind::kShape, {x}, {}));
@@ -80,10 +81,10 @@ Result<bool> expand_softmax_blocks(GraphWriter& writer, std::span<const NodeId> 
     Node& node = graph.nodes[id];
     const Shape& shape = graph.values[node.inputs[0]].shape;
     const int rank = static_cast<int>(shape.size());
-    const auto first = normalize_axis(node.attributes.get_int("axis", 1), rank);
+    const auto first = normalize_axis(params_of<AxisParams<1>>(node).axis, rank);
     if (!first) return invalid_model("Softmax: axis is out of range", node.name);
     const auto axis = single_axis(shape, *first);
-    node.attributes.set("axis", std::int64_t{axis.value_or(*first)});
+    set_param(node.attributes, &AxisParams<0>::axis, axis.value_or(*first));
     if (!axis) blocks.insert(id);
   }
   if (blocks.empty()) return false;
@@ -96,7 +97,7 @@ Result<bool> expand_softmax_blocks(GraphWriter& writer, std::span<const NodeId> 
       expansion.keep(std::move(node));
       continue;
     }
-    const auto axis = static_cast<int>(node.attributes.get_int("axis", 1));
+    const auto axis = static_cast<int>(params_of<AxisParams<1>>(node).axis);
     PX_RETURN_IF_ERROR(expansion.expand(std::move(node), axis));
   }
   return true;

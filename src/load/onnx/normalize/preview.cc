@@ -38,7 +38,7 @@ ValueId flex_scores(Rewriting& to, ValueId query, ValueId key, float scale, DTyp
 }
 
 ValueId flex_weights(Rewriting& to, ValueId scores) {
-  return to.op(OpKind::kSoftmax, {scores}, attributes_of({{"axis", std::int64_t{-1}}}));
+  return to.op(OpKind::kSoftmax, {scores}, with_axis(-1));
 }
 
 ValueId flex_result(Rewriting& to, ValueId weights, ValueId value) {

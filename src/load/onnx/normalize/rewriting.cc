@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "load/names.h"
+#include "ops/params/axis.h"
 
 namespace parallax {
 namespace {
@@ -27,6 +28,12 @@ std::vector<ValueId> trimmed(std::vector<ValueId> inputs) {
 Attributes attributes_of(std::initializer_list<NamedAttribute> list) {
   Attributes attributes;
   for (const auto& [name, value] : list) attributes.set(name, value);
+  return attributes;
+}
+
+Attributes with_axis(std::int64_t axis, std::initializer_list<NamedAttribute> others) {
+  Attributes attributes = attributes_of(others);
+  set_param(attributes, &AxisParams<0>::axis, axis);
   return attributes;
 }
 
@@ -146,7 +153,7 @@ ValueId Rewriting::squeeze(ValueId x, const std::vector<std::int64_t>& axes) {
 }
 
 ValueId Rewriting::concat(std::vector<ValueId> parts, std::int64_t axis) {
-  return op(OpKind::kConcat, std::move(parts), attributes_of({{"axis", axis}}));
+  return op(OpKind::kConcat, std::move(parts), with_axis(axis));
 }
 
 ValueId Rewriting::slice(ValueId x, std::int64_t begin, std::int64_t end, std::int64_t axis) {

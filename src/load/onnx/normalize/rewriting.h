@@ -15,6 +15,8 @@ namespace parallax {
 
 using NamedAttribute = std::pair<const char*, AttributeValue>;
 Attributes attributes_of(std::initializer_list<NamedAttribute> list);
+/// The attribute `axis`, and others.
+Attributes with_axis(std::int64_t axis, std::initializer_list<NamedAttribute> others = {});
 
 /// After the first failure all functions do nothing; finish() returns it.
 class Rewriting {

@@ -36,13 +36,7 @@ ValueId GraphBuilder::input(std::string name, DType dtype, Shape shape) {
 }
 
 ValueId GraphBuilder::constant(std::string name, Constant constant) {
-  Value value;
-  value.name = std::move(name);
-  value.kind = ValueKind::kConstant;
-  value.dtype = constant.dtype;
-  value.shape.assign(constant.dims.begin(), constant.dims.end());
-  value.constant = std::move(constant);
-  return graph_.values.push_back(std::move(value));
+  return graph_.values.push_back(constant_value(std::move(name), std::move(constant)));
 }
 
 ValueId GraphBuilder::ints(std::string_view name, std::span<const std::int64_t> elements) {

@@ -60,6 +60,16 @@ Constant make_i64(std::span<const std::int64_t> elements) {
                        std::as_bytes(elements));
 }
 
+Value constant_value(std::string name, Constant constant) {
+  Value value;
+  value.name = std::move(name);
+  value.kind = ValueKind::kConstant;
+  value.dtype = constant.dtype;
+  value.shape.assign(constant.dims.begin(), constant.dims.end());
+  value.constant = std::move(constant);
+  return value;
+}
+
 std::optional<std::vector<std::int64_t>> integers(const Constant& constant, std::size_t limit) {
   using Integers = std::optional<std::vector<std::int64_t>>;
   return dispatch<kContentTypes>(constant.dtype, [&](auto type) -> Integers {

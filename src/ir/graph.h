@@ -136,6 +136,9 @@ struct Value {
 };
 inline constexpr std::size_t kMaxContent = 1024;
 
+/// Makes a value that no node computes, with the type and shape of `constant`.
+Value constant_value(std::string name, Constant constant);
+
 /// Whether the value is more than a tensor of numbers.
 inline bool is_object(const Value& value) {
   return value.container != nullptr || value.dtype == DType::kString;

@@ -19,13 +19,7 @@ std::string GraphWriter::make_unique(Names& names, std::string name, const IsDef
 }
 
 ValueId GraphWriter::constant(std::string name, Constant constant) {
-  Value value;
-  value.name = std::move(name);
-  value.kind = ValueKind::kConstant;
-  value.dtype = constant.dtype;
-  value.shape.assign(constant.dims.begin(), constant.dims.end());
-  value.constant = std::move(constant);
-  return graph_.values.push_back(std::move(value));
+  return graph_.values.push_back(constant_value(std::move(name), std::move(constant)));
 }
 
 ValueId GraphWriter::result(std::string name) {

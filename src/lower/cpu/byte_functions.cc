@@ -101,13 +101,8 @@ class ByteFunctions::Evaluation {
 
  private:
   ValueId add(Constant constant) {
-    Value value;
-    value.name = "x" + std::to_string(chain_.values.size());
-    value.kind = ValueKind::kConstant;
-    value.dtype = constant.dtype;
-    for (const std::int64_t dim : constant.dims) value.shape.emplace_back(dim);
-    value.constant = std::move(constant);
-    return chain_.values.push_back(std::move(value));
+    std::string name = "x" + std::to_string(chain_.values.size());
+    return chain_.values.push_back(constant_value(std::move(name), std::move(constant)));
   }
 
   const Graph& graph_;

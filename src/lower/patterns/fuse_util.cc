@@ -88,13 +88,7 @@ std::string UniqueNames::make(std::string_view wanted) {
 }
 
 ValueId add_constant(Graph& graph, UniqueNames& names, std::string_view name, Constant constant) {
-  Value value;
-  value.name = names.make(name);
-  value.kind = ValueKind::kConstant;
-  value.dtype = constant.dtype;
-  for (const std::int64_t dim : constant.dims) value.shape.emplace_back(dim);
-  value.constant = std::move(constant);
-  return graph.values.push_back(std::move(value));
+  return graph.values.push_back(constant_value(names.make(name), std::move(constant)));
 }
 
 void rewrite_node(Graph& graph, NodeId last, OpKind op, std::vector<ValueId> inputs,

@@ -24,20 +24,21 @@ def outputs(parallax, tmp_path):
     return call
 
 
-def squeeze_if_one():
+def squeeze_if_one(axes):
     """If the first size is 1, Squeeze: ranks differ between the branches."""
-    def branch(op):
-        return w.graph([w.node(op, ["x"], ["b"])], [], [w.blob(1, "b")])
+    def branch(op, *inputs):
+        return w.graph([w.node(op, ["x", *inputs], ["b"])], [], [w.blob(1, "b")])
     nodes = [w.node("Shape", ["x"], ["s"]), w.node("Slice", ["s", "zero", "one"], ["n"]), w.node("Equal", ["n", "one"], ["c"]),
-             w.node("If", ["c"], ["y"], then_branch=branch("Squeeze"), else_branch=branch("Identity"))]
+             w.node("If", ["c"], ["y"], then_branch=branch("Squeeze", *axes), else_branch=branch("Identity"))]
     return w.model(nodes, [w.value("x", w.FLOAT, ["n", 3])], [w.blob(1, "y")], [w.ints("zero", [0]), ONE])
 
 
+@pytest.mark.parametrize("axes", [(), ("zero",)], ids=["any", "first"])
 @pytest.mark.parametrize("rows, shape", [(1, (3,)), (2, (2, 3))])
-def test_a_size_that_decides_a_branch(outputs, rows, shape):
+def test_a_size_that_decides_a_branch(outputs, rows, shape, axes):
     x = np.arange(3 * rows, dtype=np.float32).reshape(rows, 3)
     for options in ([], ["--dim", f"n={rows}"], ["--shape", f"x={rows}x3"]):
-        [y] = outputs(squeeze_if_one(), {"x": x} if not options else {}, *options)
+        [y] = outputs(squeeze_if_one(axes), {"x": x} if not options else {}, *options)
         assert y.shape == shape
 
 

@@ -9,8 +9,9 @@
 namespace parallax::cli {
 
 /// Returns the LoadOptions::inputs with which a model, which was `loaded` or could not be, is
-/// loaded as --dim, --shape and --input ask; empty if none is needed. That is if loading failed; if
-/// --input names an input with a default; or if --shape gives one dimension two sizes.
+/// loaded as --dim, --shape and --input ask; empty if none is needed. They are needed if loading
+/// failed; if an If may be a Squeeze that depends on a size; if --input names an input with a
+/// default; and if --shape gives one dimension two sizes.
 std::vector<KnownInput> known_inputs(const Options& options, const Result<Model>& loaded);
 
 /// Whether an input of the file has a dimension of that name.

@@ -233,6 +233,7 @@ Result<Model> load_model(const Options& options, bool runs) {
   LoadOptions again = options.load;
   again.inputs = known_inputs(options, model);
   if (again.inputs.empty()) return model;
+  model = tl::unexpected(Error());  // frees its memory first
   return Model::load(options.model, again, *runtime);
 }
 

@@ -158,15 +158,10 @@ TEST_P(OutsideStepsOf, ASilentDeviceKeepsTheMemoryThatItMayWrite) {
 TEST_P(OutsideStepsOf, ACallerNeedNotWaitForADevice) {
   for (const RegionId region : {kR0, kR1, kR2, kR3}) {
     device_.will(region, Answer::kNever);
-    std::stop_source caller;
-    settings_.stop = caller.get_token();
-    std::thread asks([&] {
-      while (device_.silent() == 0) std::this_thread::yield();
-      caller.request_stop();
-    });
-    expect(ErrorCode::kCancelled, "");
-    asks.join();
-    settings_.stop = {};
+    {
+      const ImpatientCaller caller(device_, settings_.stop);
+      expect(ErrorCode::kCancelled, "");
+    }
     device_.will(region, Answer::kDone);
     device_.answer_all();
     expect_done();

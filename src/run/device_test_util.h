@@ -12,6 +12,7 @@
 #include <new>
 #include <optional>
 #include <random>
+#include <stop_token>
 #include <string_view>
 #include <thread>
 #include <utility>
@@ -203,6 +204,30 @@ class TestDevice final : public Device {
   bool ends_ PX_GUARDED_BY(mutex_) = false;
   std::minstd_rand random_;  // used by the timer thread only
   std::thread timer_;
+};
+
+/// While it lives, a caller who cancels the run as soon as the device leaves a region unanswered.
+class ImpatientCaller {
+ public:
+  /// `stop` is the run's.
+  ImpatientCaller(TestDevice& device, std::stop_token& stop) : stop_(stop) {
+    stop_ = caller_.get_token();
+    asks_ = std::thread([this, &device] {
+      while (device.silent() == 0) std::this_thread::yield();
+      caller_.request_stop();
+    });
+  }
+  ~ImpatientCaller() {
+    asks_.join();
+    stop_ = {};
+  }
+  ImpatientCaller(const ImpatientCaller&) = delete;
+  ImpatientCaller& operator=(const ImpatientCaller&) = delete;
+
+ private:
+  std::stop_token& stop_;
+  std::stop_source caller_;
+  std::thread asks_;
 };
 
 }  // namespace parallax

@@ -212,15 +212,10 @@ TEST_P(RunTimeRegionsOf, ASilentDeviceKeepsTheMemoryThatItMayTouch) {
 TEST_P(RunTimeRegionsOf, ACallerNeedNotWaitForADevice) {
   for (const RegionId region : {kFirst, kSecond}) {
     device_.will(region, Answer::kNever);
-    std::stop_source caller;
-    settings_.stop = caller.get_token();
-    std::thread asks([&] {
-      while (device_.silent() == 0) std::this_thread::yield();
-      caller.request_stop();
-    });
-    expect_error(ErrorCode::kCancelled, "");
-    asks.join();
-    settings_.stop = {};
+    {
+      const ImpatientCaller caller(device_, settings_.stop);
+      expect_error(ErrorCode::kCancelled, "");
+    }
     device_.will(region, Answer::kDone);
     device_.answer_all();
     expect_all_back();

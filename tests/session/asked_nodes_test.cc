@@ -51,6 +51,14 @@ class AskedNodes : public testing::Test {
     const DimValue n{"n", 4};
     return *Planner(session).plan({&n, 1});
   }
+  void expect_failure(int regions, std::size_t cpu_nodes, const char* reason) {
+    Session session = this->session();
+    const PlanReport plan = plan_of(session);
+    EXPECT_EQ(plan.regions, regions);
+    ASSERT_EQ(plan.cpu_nodes.size(), cpu_nodes);
+    EXPECT_THAT(plan.cpu_nodes[0].reason, HasSubstr(reason));
+    EXPECT_EQ(regions_of_run(session), regions);
+  }
 
   WithFaults faults_;
   px_delegate table_ = test_delegate();
@@ -83,22 +91,12 @@ TEST_F(AskedNodes, AFailureIsARefusal) {
   faults_.unsupported = "Neg";
   faults_.unsupported_code = 4711;
   faults_.unsupported_text = nullptr;
-  Session session = this->session();
-  const PlanReport plan = plan_of(session);
-  EXPECT_EQ(plan.regions, 1);
-  ASSERT_EQ(plan.cpu_nodes.size(), 2U);
-  EXPECT_THAT(plan.cpu_nodes[0].reason, HasSubstr("the delegate failed when asked: error 4711"));
-  EXPECT_EQ(regions_of_run(session), 1);
+  expect_failure(1, 2, "the delegate failed when asked: error 4711");
 }
 
 TEST_F(AskedNodes, ADelegateThatThrowsGetsNothing) {
   faults_.throws_when_asked = true;
-  Session session = this->session();
-  const PlanReport plan = plan_of(session);
-  EXPECT_EQ(plan.regions, 0);
-  ASSERT_EQ(plan.cpu_nodes.size(), 4U);
-  EXPECT_THAT(plan.cpu_nodes[0].reason, HasSubstr("the delegate failed when asked: "));
-  EXPECT_EQ(regions_of_run(session), 0);
+  expect_failure(0, 4, "the delegate failed when asked: ");
 }
 
 TEST_F(AskedNodes, AnOlderDelegateIsNotAsked) {

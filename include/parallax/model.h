@@ -95,8 +95,7 @@ struct UnsupportedNode {
 };
 
 /// A loaded model: its graph after the passes, and its weights. Immutable and cheap to copy (copies
-/// share contents); thread-safe. A child of fork() may use it under the conditions under which it
-/// may use a Session.
+/// share contents); thread-safe. In a child of fork(): as Session (session.h).
 class Model {
  public:
   /// Loads a model file, whose bytes tell its format (ONNX). Weights stay mapped, those in external
@@ -134,7 +133,7 @@ class Model {
   /// Names of the free dimensions, which the shapes of a run's inputs give their values, e.g.
   /// {"batch", "seq"}; in the order in which the inputs first name them.
   const std::vector<std::string>& symbols() const;
-  /// Number of nodes in the file.
+  /// Number of nodes of the file's main graph, before the passes; those in bodies excluded.
   int file_nodes() const;
   /// Number of nodes after the passes; those in bodies excluded.
   int nodes() const;

@@ -124,9 +124,9 @@ Result<Shape> broadcast_inputs(const InferContext& context) {
   return shape;
 }
 
-OpDef elementwise(OpKind kind, int inputs, InferResult (*infer)(const InferContext&)) {
-  OpDef def;
-  def.kind = kind;
+OpDef elementwise(OpKind kind, const ElementwiseTraits& traits, int inputs,
+                  InferResult (*infer)(const InferContext&)) {
+  OpDef def(kind, traits);
   def.min_inputs = inputs < 0 ? 1 : inputs;
   def.max_inputs = inputs;
   def.infer = infer;
@@ -136,28 +136,37 @@ OpDef elementwise(OpKind kind, int inputs, InferResult (*infer)(const InferConte
 }
 
 const OpDef& op_def_Add() {
-  static const OpDef def = elementwise(OpKind::kAdd, 2, infer_same_type<kNumericTypes, add>);
+  static const OpDef def =
+      elementwise(OpKind::kAdd, {WorkKind::kElementwise, ConformanceForm::kBinary}, 2,
+                  infer_same_type<kNumericTypes, add>);
   return def;
 }
 
 const OpDef& op_def_Sub() {
-  static const OpDef def = elementwise(OpKind::kSub, 2, infer_same_type<kNumericTypes, subtract>);
+  static const OpDef def =
+      elementwise(OpKind::kSub, {WorkKind::kElementwise, ConformanceForm::kBinary}, 2,
+                  infer_same_type<kNumericTypes, subtract>);
   return def;
 }
 
 const OpDef& op_def_Mul() {
-  static const OpDef def = elementwise(OpKind::kMul, 2, infer_same_type<kNumericTypes, multiply>);
+  static const OpDef def =
+      elementwise(OpKind::kMul, {WorkKind::kElementwise, ConformanceForm::kBinary}, 2,
+                  infer_same_type<kNumericTypes, multiply>);
   return def;
 }
 
 const OpDef& op_def_Div() {
-  static const OpDef def = elementwise(OpKind::kDiv, 2, infer_same_type<kNumericTypes, divide>);
+  static const OpDef def =
+      elementwise(OpKind::kDiv, {WorkKind::kElementwise, ConformanceForm::kDivision}, 2,
+                  infer_same_type<kNumericTypes, divide>);
   return def;
 }
 
 const OpDef& op_def_Mod() {
   static const OpDef def = [] {
-    OpDef d = elementwise(OpKind::kMod, 2, infer_mod);
+    OpDef d =
+        elementwise(OpKind::kMod, {WorkKind::kElementwise, ConformanceForm::kOwn}, 2, infer_mod);
     d.since = 10;
     d.attributes = attributes_of<ModParams>();
     return d;
@@ -166,65 +175,86 @@ const OpDef& op_def_Mod() {
 }
 
 const OpDef& op_def_Pow() {
-  static const OpDef def = elementwise(OpKind::kPow, 2, infer_pow);
+  static const OpDef def =
+      elementwise(OpKind::kPow, {WorkKind::kFunction, ConformanceForm::kOwn}, 2, infer_pow);
   return def;
 }
 
 const OpDef& op_def_Min() {
-  static const OpDef def = elementwise(OpKind::kMin, -1, infer_same_type<kNumericTypes, smallest>);
+  static const OpDef def =
+      elementwise(OpKind::kMin, {WorkKind::kElementwise, ConformanceForm::kOwn}, -1,
+                  infer_same_type<kNumericTypes, smallest>);
   return def;
 }
 
 const OpDef& op_def_Max() {
-  static const OpDef def = elementwise(OpKind::kMax, -1, infer_same_type<kNumericTypes, largest>);
+  static const OpDef def =
+      elementwise(OpKind::kMax, {WorkKind::kElementwise, ConformanceForm::kOwn}, -1,
+                  infer_same_type<kNumericTypes, largest>);
   return def;
 }
 
 const OpDef& op_def_Equal() {
-  static const OpDef def = elementwise(OpKind::kEqual, 2, infer_predicate<kAllTypes, equal>);
+  static const OpDef def =
+      elementwise(OpKind::kEqual, {WorkKind::kElementwise, ConformanceForm::kComparison}, 2,
+                  infer_predicate<kAllTypes, equal>);
   return def;
 }
 
 const OpDef& op_def_Less() {
-  static const OpDef def = elementwise(OpKind::kLess, 2, infer_predicate<kNumericTypes, less>);
+  static const OpDef def =
+      elementwise(OpKind::kLess, {WorkKind::kElementwise, ConformanceForm::kComparison}, 2,
+                  infer_predicate<kNumericTypes, less>);
   return def;
 }
 
 const OpDef& op_def_LessOrEqual() {
   static const OpDef def = since(
-      12, elementwise(OpKind::kLessOrEqual, 2, infer_predicate<kNumericTypes, less_or_equal>));
+      12, elementwise(OpKind::kLessOrEqual, {WorkKind::kElementwise, ConformanceForm::kComparison},
+                      2, infer_predicate<kNumericTypes, less_or_equal>));
   return def;
 }
 
 const OpDef& op_def_Greater() {
   static const OpDef def =
-      elementwise(OpKind::kGreater, 2, infer_predicate<kNumericTypes, greater>);
+      elementwise(OpKind::kGreater, {WorkKind::kElementwise, ConformanceForm::kComparison}, 2,
+                  infer_predicate<kNumericTypes, greater>);
   return def;
 }
 
 const OpDef& op_def_GreaterOrEqual() {
-  static const OpDef def = since(12, elementwise(OpKind::kGreaterOrEqual, 2,
-                                                 infer_predicate<kNumericTypes, greater_or_equal>));
+  static const OpDef def =
+      since(12, elementwise(OpKind::kGreaterOrEqual,
+                            {WorkKind::kElementwise, ConformanceForm::kComparison}, 2,
+                            infer_predicate<kNumericTypes, greater_or_equal>));
   return def;
 }
 
 const OpDef& op_def_And() {
-  static const OpDef def = elementwise(OpKind::kAnd, 2, infer_predicate<kBoolTypes, both>);
+  static const OpDef def =
+      elementwise(OpKind::kAnd, {WorkKind::kElementwise, ConformanceForm::kBinary}, 2,
+                  infer_predicate<kBoolTypes, both>);
   return def;
 }
 
 const OpDef& op_def_Or() {
-  static const OpDef def = elementwise(OpKind::kOr, 2, infer_predicate<kBoolTypes, either>);
+  static const OpDef def =
+      elementwise(OpKind::kOr, {WorkKind::kElementwise, ConformanceForm::kBinary}, 2,
+                  infer_predicate<kBoolTypes, either>);
   return def;
 }
 
 const OpDef& op_def_Xor() {
-  static const OpDef def = elementwise(OpKind::kXor, 2, infer_predicate<kBoolTypes, one_of>);
+  static const OpDef def =
+      elementwise(OpKind::kXor, {WorkKind::kElementwise, ConformanceForm::kBinary}, 2,
+                  infer_predicate<kBoolTypes, one_of>);
   return def;
 }
 
 const OpDef& op_def_Where() {
-  static const OpDef def = since(9, elementwise(OpKind::kWhere, 3, infer_where));
+  static const OpDef def = since(
+      9,
+      elementwise(OpKind::kWhere, {WorkKind::kElementwise, ConformanceForm::kOwn}, 3, infer_where));
   return def;
 }
 

@@ -102,8 +102,7 @@ std::int64_t macs_attention(const Node& node, std::span<const Dims> inputs,
 
 const OpDef& op_def_FusedAttention() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kFusedAttention;
+    OpDef d(OpKind::kFusedAttention, whole_tensors(WorkKind::kAttention, ConformanceForm::kOwn));
     d.min_inputs = 3;
     d.max_inputs = 5;
     d.internal = true;

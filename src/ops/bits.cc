@@ -22,25 +22,29 @@ InferResult infer_bit_shift(const InferContext& context) {
 
 const OpDef& op_def_BitwiseNot() {
   static const OpDef def =
-      since(18, unary(OpKind::kBitwiseNot, infer_unary<kIntegerTypes, inverted>));
+      since(18, unary(OpKind::kBitwiseNot, {WorkKind::kElementwise, ConformanceForm::kUnary},
+                      infer_unary<kIntegerTypes, inverted>));
   return def;
 }
 
 const OpDef& op_def_BitwiseAnd() {
   static const OpDef def =
-      since(18, elementwise(OpKind::kBitwiseAnd, 2, infer_same_type<kIntegerTypes>));
+      since(18, elementwise(OpKind::kBitwiseAnd, {WorkKind::kElementwise, ConformanceForm::kBinary},
+                            2, infer_same_type<kIntegerTypes>));
   return def;
 }
 
 const OpDef& op_def_BitwiseOr() {
   static const OpDef def =
-      since(18, elementwise(OpKind::kBitwiseOr, 2, infer_same_type<kIntegerTypes>));
+      since(18, elementwise(OpKind::kBitwiseOr, {WorkKind::kElementwise, ConformanceForm::kBinary},
+                            2, infer_same_type<kIntegerTypes>));
   return def;
 }
 
 const OpDef& op_def_BitwiseXor() {
   static const OpDef def =
-      since(18, elementwise(OpKind::kBitwiseXor, 2, infer_same_type<kIntegerTypes>));
+      since(18, elementwise(OpKind::kBitwiseXor, {WorkKind::kElementwise, ConformanceForm::kBinary},
+                            2, infer_same_type<kIntegerTypes>));
   return def;
 }
 
@@ -48,7 +52,9 @@ const OpDef& op_def_BitwiseXor() {
 /// is shifted in.
 const OpDef& op_def_BitShift() {
   static const OpDef def = [] {
-    OpDef d = since(11, elementwise(OpKind::kBitShift, 2, infer_bit_shift));
+    OpDef d =
+        since(11, elementwise(OpKind::kBitShift, {WorkKind::kElementwise, ConformanceForm::kOwn}, 2,
+                              infer_bit_shift));
     d.attributes = attributes_of<BitShiftParams>();
     return d;
   }();

@@ -135,8 +135,7 @@ InferResult infer_reverse_sequence(const InferContext& context) {
 }
 
 OpDef block_movement(OpKind kind, InferResult (*infer)(const InferContext&)) {
-  OpDef def;
-  def.kind = kind;
+  OpDef def(kind, whole_tensors(WorkKind::kMovement, ConformanceForm::kOwn));
   def.attributes = attributes_of<SpaceBlockParams>();
   def.infer = infer;
   def.macs = macs_none;
@@ -158,8 +157,7 @@ const OpDef& op_def_SpaceToDepth() {
 /// Adds columns, each a block of an image, at the places of their blocks.
 const OpDef& op_def_Col2Im() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kCol2Im;
+    OpDef d(OpKind::kCol2Im, whole_tensors(WorkKind::kElementwise, ConformanceForm::kOwn));
     d.since = 18;
     d.min_inputs = 3;
     d.max_inputs = 3;
@@ -174,8 +172,7 @@ const OpDef& op_def_Col2Im() {
 
 const OpDef& op_def_ReverseSequence() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kReverseSequence;
+    OpDef d(OpKind::kReverseSequence, whole_tensors(WorkKind::kMovement, ConformanceForm::kOwn));
     d.since = 10;
     d.min_inputs = 2;
     d.max_inputs = 2;

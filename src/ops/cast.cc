@@ -64,9 +64,8 @@ InferResult infer_bit_cast(const InferContext& context) {
   return one_output(to, x.shape);
 }
 
-OpDef conversion(OpKind kind, InferResult (*infer)(const InferContext&)) {
-  OpDef def;
-  def.kind = kind;
+OpDef conversion(OpKind kind, const OpTraits& traits, InferResult (*infer)(const InferContext&)) {
+  OpDef def(kind, traits);
   def.infer = infer;
   def.macs = macs_per_output;
   def.attributes = attributes_of<CastLikeParams>();
@@ -77,7 +76,9 @@ OpDef conversion(OpKind kind, InferResult (*infer)(const InferContext&)) {
 
 const OpDef& op_def_Cast() {
   static const OpDef def = [] {
-    OpDef d = conversion(OpKind::kCast, infer_cast);
+    OpDef d =
+        conversion(OpKind::kCast, ElementwiseTraits{WorkKind::kElementwise, ConformanceForm::kOwn},
+                   infer_cast);
     d.attributes = attributes_of<CastParams>();
     d.elementwise = true;
     return d;
@@ -87,7 +88,9 @@ const OpDef& op_def_Cast() {
 
 const OpDef& op_def_CastLike() {
   static const OpDef def = [] {
-    OpDef d = since(15, conversion(OpKind::kCastLike, infer_cast_like));
+    OpDef d = since(15, conversion(OpKind::kCastLike,
+                                   whole_tensors(WorkKind::kElementwise, ConformanceForm::kOwn),
+                                   infer_cast_like));
     d.min_inputs = d.max_inputs = 2;
     return d;
   }();
@@ -96,7 +99,9 @@ const OpDef& op_def_CastLike() {
 
 const OpDef& op_def_BitCast() {
   static const OpDef def = [] {
-    OpDef d = since(26, conversion(OpKind::kBitCast, infer_bit_cast));
+    OpDef d = since(
+        26, conversion(OpKind::kBitCast, whole_tensors(WorkKind::kMovement, ConformanceForm::kOwn),
+                       infer_bit_cast));
     d.attributes = attributes_of<TargetParams>();
     d.macs = macs_none;
     return d;

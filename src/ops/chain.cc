@@ -257,8 +257,8 @@ std::string chain_text(const Node& node) {
 /// Its steps, one after the other: ops/chain.h.
 const OpDef& op_def_ElementwiseChain() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kElementwiseChain;
+    OpDef d(OpKind::kElementwiseChain,
+            whole_tensors(WorkKind::kElementwise, ConformanceForm::kOfTheCpu));
     d.internal = true;
     d.max_inputs = static_cast<int>(kMaxChainInputs);
     d.max_outputs = -1;

@@ -306,8 +306,7 @@ InferResult infer_loop(const InferContext& context) {
 }
 
 OpDef control_flow(OpKind kind, InferResult (*infer)(const InferContext&)) {
-  OpDef d;
-  d.kind = kind;
+  OpDef d(kind, whole_tensors(WorkKind::kElementwise, ConformanceForm::kBodies));
   d.max_inputs = -1;
   d.max_outputs = -1;
   d.infer = infer;

@@ -83,9 +83,8 @@ std::int64_t macs_conv(const Node&, std::span<const Dims> inputs, std::span<cons
   return macs;
 }
 
-OpDef convolution(OpKind kind, InferResult (*infer)(const InferContext&)) {
-  OpDef d;
-  d.kind = kind;
+OpDef convolution(OpKind kind, const OpTraits& traits, InferResult (*infer)(const InferContext&)) {
+  OpDef d(kind, traits);
   d.min_inputs = 2;
   d.max_inputs = 3;
   d.attributes = attributes_of<ConvParams>();
@@ -98,13 +97,25 @@ OpDef convolution(OpKind kind, InferResult (*infer)(const InferContext&)) {
 }  // namespace
 
 const OpDef& op_def_Conv() {
-  static const OpDef def = convolution(OpKind::kConv, infer_conv);
+  static const OpDef def = convolution(OpKind::kConv,
+                                       {.work = WorkKind::kConvolution,
+                                        .flops = PaperFlops::kConvolution,
+                                        .nhwc = NhwcRule::kWindow,
+                                        .rows = RowRule::kWindow,
+                                        .form = ConformanceForm::kOwn},
+                                       infer_conv);
   return def;
 }
 
 const OpDef& op_def_ConvInteger() {
   static const OpDef def = [] {
-    OpDef d = since(10, convolution(OpKind::kConvInteger, infer_conv_integer));
+    OpDef d = since(10, convolution(OpKind::kConvInteger,
+                                    {.work = WorkKind::kConvolution,
+                                     .flops = PaperFlops::kNone,
+                                     .nhwc = NhwcRule::kWindow,
+                                     .rows = RowRule::kNone,
+                                     .form = ConformanceForm::kOwn},
+                                    infer_conv_integer));
     d.max_inputs = kProductInputs;
     d.internal_inputs = kProductInputs - kProductXScale;
     d.attributes = attributes_of<ConvIntegerParams>();

@@ -83,8 +83,11 @@ std::int64_t macs_conv_transpose(const Node&, std::span<const Dims> inputs, std:
 
 const OpDef& op_def_ConvTranspose() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kConvTranspose;
+    OpDef d(OpKind::kConvTranspose, {.work = WorkKind::kConvolution,
+                                     .flops = PaperFlops::kTransposedConvolution,
+                                     .nhwc = NhwcRule::kWindow,
+                                     .rows = RowRule::kNone,
+                                     .form = ConformanceForm::kOwn});
     d.min_inputs = 2;
     d.max_inputs = 3;
     d.attributes = attributes_of<ConvTransposeParams>();

@@ -73,8 +73,7 @@ std::int64_t macs_cosine_attention(const Node&, std::span<const Dims> inputs,
 
 const OpDef& op_def_CosineAttention() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kCosineAttention;
+    OpDef d(OpKind::kCosineAttention, whole_tensors(WorkKind::kAttention, ConformanceForm::kOwn));
     d.min_inputs = 4;
     d.max_inputs = 6;
     d.internal = true;

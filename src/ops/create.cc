@@ -141,8 +141,7 @@ InferResult infer_range(const InferContext& context) {
 
 const OpDef& op_def_Shape() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kShape;
+    OpDef d(OpKind::kShape, whole_tensors(WorkKind::kMovement, ConformanceForm::kFolded));
     d.attributes = attributes_of<ShapeParams>();
     d.infer = infer_shape;
     d.macs = macs_none;
@@ -153,8 +152,7 @@ const OpDef& op_def_Shape() {
 
 const OpDef& op_def_Size() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kSize;
+    OpDef d(OpKind::kSize, whole_tensors(WorkKind::kMovement, ConformanceForm::kFolded));
     d.infer = infer_size;
     d.macs = macs_none;
     return d;
@@ -164,8 +162,7 @@ const OpDef& op_def_Size() {
 
 const OpDef& op_def_ConstantOfShape() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kConstantOfShape;
+    OpDef d(OpKind::kConstantOfShape, whole_tensors(WorkKind::kMovement, ConformanceForm::kOwn));
     d.since = 9;
     d.attributes = attributes_of<ConstantOfShapeParams>();
     d.infer = infer_constant_of_shape;
@@ -178,8 +175,7 @@ const OpDef& op_def_ConstantOfShape() {
 
 const OpDef& op_def_Range() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kRange;
+    OpDef d(OpKind::kRange, whole_tensors(WorkKind::kMovement, ConformanceForm::kOwn));
     d.since = 11;
     d.min_inputs = 3;
     d.max_inputs = 3;

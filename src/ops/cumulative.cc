@@ -37,8 +37,11 @@ InferResult infer_cumulative(const InferContext& context) {
 }
 
 OpDef cumulative(int opset, OpKind kind) {
-  OpDef def;
-  def.kind = kind;
+  OpDef def(kind, {.work = WorkKind::kElementwise,
+                   .flops = PaperFlops::kOutputs,
+                   .nhwc = NhwcRule::kNone,
+                   .rows = RowRule::kNone,
+                   .form = ConformanceForm::kOwn});
   def.since = opset;
   def.min_inputs = 2;
   def.max_inputs = 2;

@@ -26,8 +26,7 @@ std::int64_t macs_det(const Node&, std::span<const Dims> inputs, std::span<const
 
 const OpDef& op_def_Det() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kDet;
+    OpDef d(OpKind::kDet, whole_tensors(WorkKind::kElementwise, ConformanceForm::kOwn));
     d.since = 11;
     d.infer = infer_det;
     d.macs = macs_det;

@@ -79,8 +79,8 @@ std::int64_t macs_non_max_suppression(const Node&, std::span<const Dims> inputs,
 
 const OpDef& op_def_NonZero() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kNonZero;
+    OpDef d(OpKind::kNonZero,
+            whole_tensors(WorkKind::kElementwise, ConformanceForm::kSizedByRunning));
     d.since = 9;
     d.infer = infer_non_zero;
     d.macs = macs_per_input;
@@ -91,8 +91,8 @@ const OpDef& op_def_NonZero() {
 
 const OpDef& op_def_Compress() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kCompress;
+    OpDef d(OpKind::kCompress,
+            whole_tensors(WorkKind::kMovement, ConformanceForm::kSizedByRunning));
     d.since = 9;
     d.min_inputs = 2;
     d.max_inputs = 2;
@@ -106,8 +106,8 @@ const OpDef& op_def_Compress() {
 
 const OpDef& op_def_Unique() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kUnique;
+    OpDef d(OpKind::kUnique,
+            whole_tensors(WorkKind::kElementwise, ConformanceForm::kSizedByRunning));
     d.since = 11;
     d.max_outputs = 4;
     d.attributes = attributes_of<UniqueParams>();
@@ -120,8 +120,8 @@ const OpDef& op_def_Unique() {
 
 const OpDef& op_def_NonMaxSuppression() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kNonMaxSuppression;
+    OpDef d(OpKind::kNonMaxSuppression,
+            whole_tensors(WorkKind::kElementwise, ConformanceForm::kSizedByRunning));
     d.since = 10;
     d.min_inputs = 2;
     d.max_inputs = 5;

@@ -201,8 +201,11 @@ std::int64_t macs_einsum(const Node& node, std::span<const Dims> inputs, std::sp
 
 const OpDef& op_def_Einsum() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kEinsum;
+    OpDef d(OpKind::kEinsum, {.work = WorkKind::kProduct,
+                              .flops = PaperFlops::kTwiceMacs,
+                              .nhwc = NhwcRule::kNone,
+                              .rows = RowRule::kNone,
+                              .form = ConformanceForm::kOwn});
     d.since = 12;
     d.max_inputs = -1;
     d.attributes = attributes_of<EinsumParams>();

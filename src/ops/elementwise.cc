@@ -50,70 +50,87 @@ InferResult infer_is_nan(const InferContext& context) {
 
 }  // namespace
 
-OpDef unary(OpKind kind, InferResult (*infer)(const InferContext&)) {
-  return elementwise(kind, 1, infer);
+OpDef unary(OpKind kind, const ElementwiseTraits& traits,
+            InferResult (*infer)(const InferContext&)) {
+  return elementwise(kind, traits, 1, infer);
 }
 
 const OpDef& op_def_Abs() {
-  static const OpDef def = unary(OpKind::kAbs, infer_unary<kNumericTypes, absolute>);
+  static const OpDef def = unary(OpKind::kAbs, {WorkKind::kElementwise, ConformanceForm::kUnary},
+                                 infer_unary<kNumericTypes, absolute>);
   return def;
 }
 
 const OpDef& op_def_Neg() {
-  static const OpDef def = unary(OpKind::kNeg, infer_unary<kSignedTypes, negate>);
+  static const OpDef def = unary(OpKind::kNeg, {WorkKind::kElementwise, ConformanceForm::kUnary},
+                                 infer_unary<kSignedTypes, negate>);
   return def;
 }
 
 const OpDef& op_def_Relu() {
-  static const OpDef def = unary(OpKind::kRelu, infer_unary<kSignedTypes, rectify>);
+  static const OpDef def = unary(OpKind::kRelu, {WorkKind::kElementwise, ConformanceForm::kUnary},
+                                 infer_unary<kSignedTypes, rectify>);
   return def;
 }
 
 const OpDef& op_def_Not() {
-  static const OpDef def = unary(OpKind::kNot, infer_unary<kBoolTypes, logical_not>);
+  static const OpDef def = unary(OpKind::kNot, {WorkKind::kElementwise, ConformanceForm::kUnary},
+                                 infer_unary<kBoolTypes, logical_not>);
   return def;
 }
 
 const OpDef& op_def_IsNaN() {
-  static const OpDef def = since(9, unary(OpKind::kIsNaN, infer_is_nan));
+  static const OpDef def = since(
+      9, unary(OpKind::kIsNaN, {WorkKind::kElementwise, ConformanceForm::kUnary}, infer_is_nan));
   return def;
 }
 
 const OpDef& op_def_Erf() {
-  static const OpDef def = since(9, unary(OpKind::kErf, infer_unary<kNumericTypes>));
+  static const OpDef def =
+      since(9, unary(OpKind::kErf, {WorkKind::kFunction, ConformanceForm::kUnary},
+                     infer_unary<kNumericTypes>));
   return def;
 }
 
 const OpDef& op_def_Exp() {
-  static const OpDef def = unary(OpKind::kExp, infer_unary<kFloatTypes>);
+  static const OpDef def =
+      unary(OpKind::kExp, {WorkKind::kFunction, ConformanceForm::kUnary}, infer_unary<kFloatTypes>);
   return def;
 }
 
 /// x * max(0, min(1, x / 6 + 1 / 2)).
 const OpDef& op_def_HardSwish() {
-  static const OpDef def = since(14, unary(OpKind::kHardSwish, infer_unary<kFloatTypes>));
+  static const OpDef def =
+      since(14, unary(OpKind::kHardSwish, {WorkKind::kFunction, ConformanceForm::kUnary},
+                      infer_unary<kFloatTypes>));
   return def;
 }
 
 const OpDef& op_def_Log() {
-  static const OpDef def = unary(OpKind::kLog, infer_unary<kFloatTypes>);
+  static const OpDef def =
+      unary(OpKind::kLog, {WorkKind::kFunction, ConformanceForm::kUnaryOfPositive},
+            infer_unary<kFloatTypes>);
   return def;
 }
 
 const OpDef& op_def_Reciprocal() {
-  static const OpDef def = unary(OpKind::kReciprocal, infer_unary<kFloatTypes>);
+  static const OpDef def =
+      unary(OpKind::kReciprocal, {WorkKind::kElementwise, ConformanceForm::kUnaryOfNonZero},
+            infer_unary<kFloatTypes>);
   return def;
 }
 
 const OpDef& op_def_Sigmoid() {
-  static const OpDef def = unary(OpKind::kSigmoid, infer_unary<kFloatTypes>);
+  static const OpDef def = unary(OpKind::kSigmoid, {WorkKind::kFunction, ConformanceForm::kUnary},
+                                 infer_unary<kFloatTypes>);
   return def;
 }
 
 /// x * Sigmoid(alpha * x).
 const OpDef& op_def_Silu() {
   static const OpDef def = [] {
-    OpDef d = unary(OpKind::kSilu, infer_unary<kFloatTypes>);
+    OpDef d = unary(OpKind::kSilu, {WorkKind::kFunction, ConformanceForm::kOwn},
+                    infer_unary<kFloatTypes>);
     d.attributes = attributes_of<AlphaParams>();
     d.internal = true;
     return d;
@@ -122,18 +139,21 @@ const OpDef& op_def_Silu() {
 }
 
 const OpDef& op_def_Sqrt() {
-  static const OpDef def = unary(OpKind::kSqrt, infer_unary<kFloatTypes>);
+  static const OpDef def =
+      unary(OpKind::kSqrt, {WorkKind::kElementwise, ConformanceForm::kUnaryOfPositive},
+            infer_unary<kFloatTypes>);
   return def;
 }
 
 const OpDef& op_def_Tanh() {
-  static const OpDef def = unary(OpKind::kTanh, infer_unary<kFloatTypes>);
+  static const OpDef def = unary(OpKind::kTanh, {WorkKind::kFunction, ConformanceForm::kUnary},
+                                 infer_unary<kFloatTypes>);
   return def;
 }
 
 const OpDef& op_def_Gelu() {
   static const OpDef def = [] {
-    OpDef d = unary(OpKind::kGelu, infer_gelu);
+    OpDef d = unary(OpKind::kGelu, {WorkKind::kFunction, ConformanceForm::kOwn}, infer_gelu);
     d.since = 20;
     d.attributes = attributes_of<GeluParams>();
     return d;
@@ -143,7 +163,7 @@ const OpDef& op_def_Gelu() {
 
 const OpDef& op_def_Clip() {
   static const OpDef def = [] {
-    OpDef d = unary(OpKind::kClip, infer_clip);
+    OpDef d = unary(OpKind::kClip, {WorkKind::kElementwise, ConformanceForm::kOwn}, infer_clip);
     d.max_inputs = 3;
     return d;
   }();

@@ -42,8 +42,10 @@ InferResult infer_predicate(const InferContext& context) {
   return outputs;
 }
 
-OpDef unary(OpKind kind, InferResult (*infer)(const InferContext&));
+OpDef unary(OpKind kind, const ElementwiseTraits& traits,
+            InferResult (*infer)(const InferContext&));
 /// `inputs` -1: any number, at least one.
-OpDef elementwise(OpKind kind, int inputs, InferResult (*infer)(const InferContext&));
+OpDef elementwise(OpKind kind, const ElementwiseTraits& traits, int inputs,
+                  InferResult (*infer)(const InferContext&));
 
 }  // namespace parallax

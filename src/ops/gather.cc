@@ -115,8 +115,11 @@ InferResult infer_scatter_nd(const InferContext& context) {
 
 const OpDef& op_def_Gather() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kGather;
+    OpDef d(OpKind::kGather, {.work = WorkKind::kMovement,
+                              .flops = PaperFlops::kNone,
+                              .nhwc = NhwcRule::kNone,
+                              .rows = RowRule::kGather,
+                              .form = ConformanceForm::kOwn});
     d.min_inputs = 2;
     d.max_inputs = 2;
     d.attributes = attributes_of<GatherParams>();
@@ -129,8 +132,7 @@ const OpDef& op_def_Gather() {
 
 const OpDef& op_def_GatherND() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kGatherND;
+    OpDef d(OpKind::kGatherND, whole_tensors(WorkKind::kMovement, ConformanceForm::kOwn));
     d.since = 11;
     d.min_inputs = 2;
     d.max_inputs = 2;
@@ -144,8 +146,7 @@ const OpDef& op_def_GatherND() {
 
 const OpDef& op_def_ScatterND() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kScatterND;
+    OpDef d(OpKind::kScatterND, whole_tensors(WorkKind::kMovement, ConformanceForm::kOwn));
     d.since = 11;
     d.min_inputs = 3;
     d.max_inputs = 3;

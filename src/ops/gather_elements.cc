@@ -74,8 +74,7 @@ InferResult infer_tensor_scatter(const InferContext& context) {
 
 OpDef element_choice(int opset, OpKind kind, int least, int most,
                      InferResult (*infer)(const InferContext&)) {
-  OpDef def;
-  def.kind = kind;
+  OpDef def(kind, whole_tensors(WorkKind::kMovement, ConformanceForm::kOwn));
   def.since = opset;
   def.min_inputs = least;
   def.max_inputs = most;

@@ -20,8 +20,8 @@ InferResult infer_image_decoder(const InferContext& context) {
 /// [height, width, channels] u8; [0, 0, channels] if the bytes are no image that is known.
 const OpDef& op_def_ImageDecoder() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kImageDecoder;
+    OpDef d(OpKind::kImageDecoder,
+            whole_tensors(WorkKind::kElementwise, ConformanceForm::kSizedByRunning));
     d.since = 20;
     d.attributes = attributes_of<ImageDecoderParams>();
     d.infer = infer_image_decoder;

@@ -60,8 +60,11 @@ InferResult infer_group_normalization(const InferContext& context) {
 /// x / (bias + alpha / size * sum of the squares of `size` neighbouring channels)^beta.
 const OpDef& op_def_LRN() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kLRN;
+    OpDef d(OpKind::kLRN, {.work = WorkKind::kNormalization,
+                           .flops = PaperFlops::kOutputs,
+                           .nhwc = NhwcRule::kNone,
+                           .rows = RowRule::kNone,
+                           .form = ConformanceForm::kOwn});
     d.attributes = attributes_of<LrnParams>();
     d.infer = infer_lrn;
     d.macs = macs_per_input;
@@ -72,8 +75,11 @@ const OpDef& op_def_LRN() {
 
 const OpDef& op_def_InstanceNormalization() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kInstanceNormalization;
+    OpDef d(OpKind::kInstanceNormalization, {.work = WorkKind::kNormalization,
+                                             .flops = PaperFlops::kOutputs,
+                                             .nhwc = NhwcRule::kNone,
+                                             .rows = RowRule::kNone,
+                                             .form = ConformanceForm::kOwn});
     d.min_inputs = 3;
     d.max_inputs = 3;
     d.attributes = attributes_of<InstanceNormalizationParams>();
@@ -86,8 +92,11 @@ const OpDef& op_def_InstanceNormalization() {
 
 const OpDef& op_def_GroupNormalization() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kGroupNormalization;
+    OpDef d(OpKind::kGroupNormalization, {.work = WorkKind::kNormalization,
+                                          .flops = PaperFlops::kOutputs,
+                                          .nhwc = NhwcRule::kNone,
+                                          .rows = RowRule::kNone,
+                                          .form = ConformanceForm::kOwn});
     d.since = 18;
     d.min_inputs = 3;
     d.max_inputs = 3;

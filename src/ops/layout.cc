@@ -225,9 +225,8 @@ InferResult infer_pad(const InferContext& context) {
   return one_output(x.dtype, std::move(shape));
 }
 
-OpDef arrangement(OpKind kind, InferResult (*infer)(const InferContext&)) {
-  OpDef def;
-  def.kind = kind;
+OpDef arrangement(OpKind kind, const OpTraits& traits, InferResult (*infer)(const InferContext&)) {
+  OpDef def(kind, traits);
   def.infer = infer;
   def.macs = macs_none;
   return def;
@@ -237,7 +236,13 @@ OpDef arrangement(OpKind kind, InferResult (*infer)(const InferContext&)) {
 
 const OpDef& op_def_Transpose() {
   static const OpDef def = [] {
-    OpDef d = arrangement(OpKind::kTranspose, infer_transpose);
+    OpDef d = arrangement(OpKind::kTranspose,
+                          {.work = WorkKind::kMovement,
+                           .flops = PaperFlops::kNone,
+                           .nhwc = NhwcRule::kNone,
+                           .rows = RowRule::kTranspose,
+                           .form = ConformanceForm::kOwn},
+                          infer_transpose);
     d.attributes = attributes_of<TransposeParams>();
     return d;
   }();
@@ -246,7 +251,13 @@ const OpDef& op_def_Transpose() {
 
 const OpDef& op_def_Concat() {
   static const OpDef def = [] {
-    OpDef d = arrangement(OpKind::kConcat, infer_concat);
+    OpDef d = arrangement(OpKind::kConcat,
+                          {.work = WorkKind::kMovement,
+                           .flops = PaperFlops::kNone,
+                           .nhwc = NhwcRule::kConcat,
+                           .rows = RowRule::kConcat,
+                           .form = ConformanceForm::kOwn},
+                          infer_concat);
     d.max_inputs = -1;
     d.attributes = attributes_of<OptionalAxisParams>();
     return d;
@@ -256,7 +267,13 @@ const OpDef& op_def_Concat() {
 
 const OpDef& op_def_Expand() {
   static const OpDef def = [] {
-    OpDef d = arrangement(OpKind::kExpand, infer_expand);
+    OpDef d = arrangement(OpKind::kExpand,
+                          {.work = WorkKind::kMovement,
+                           .flops = PaperFlops::kNone,
+                           .nhwc = NhwcRule::kNone,
+                           .rows = RowRule::kExpand,
+                           .form = ConformanceForm::kOwn},
+                          infer_expand);
     d.since = 8;
     d.min_inputs = 2;
     d.max_inputs = 2;
@@ -268,7 +285,8 @@ const OpDef& op_def_Expand() {
 
 const OpDef& op_def_Tile() {
   static const OpDef def = [] {
-    OpDef d = arrangement(OpKind::kTile, infer_tile);
+    OpDef d = arrangement(OpKind::kTile, whole_tensors(WorkKind::kMovement, ConformanceForm::kOwn),
+                          infer_tile);
     d.min_inputs = 2;
     d.max_inputs = 2;
     d.shape_inputs = 0b10;
@@ -279,7 +297,13 @@ const OpDef& op_def_Tile() {
 
 const OpDef& op_def_Pad() {
   static const OpDef def = [] {
-    OpDef d = arrangement(OpKind::kPad, infer_pad);
+    OpDef d = arrangement(OpKind::kPad,
+                          {.work = WorkKind::kMovement,
+                           .flops = PaperFlops::kNone,
+                           .nhwc = NhwcRule::kPad,
+                           .rows = RowRule::kPad,
+                           .form = ConformanceForm::kOwn},
+                          infer_pad);
     d.min_inputs = 2;
     d.max_inputs = 4;
     d.attributes = attributes_of<PadParams>();

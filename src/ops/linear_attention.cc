@@ -112,8 +112,11 @@ std::int64_t macs_causal_conv(const Node&, std::span<const Dims> inputs,
 
 const OpDef& op_def_LinearAttention() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kLinearAttention;
+    OpDef d(OpKind::kLinearAttention, {.work = WorkKind::kAttention,
+                                       .flops = PaperFlops::kTwiceMacs,
+                                       .nhwc = NhwcRule::kNone,
+                                       .rows = RowRule::kNone,
+                                       .form = ConformanceForm::kOwn});
     d.since = 27;
     d.min_inputs = 3;
     d.max_inputs = 6;
@@ -128,8 +131,8 @@ const OpDef& op_def_LinearAttention() {
 
 const OpDef& op_def_CausalConvWithState() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kCausalConvWithState;
+    OpDef d(OpKind::kCausalConvWithState,
+            whole_tensors(WorkKind::kConvolution, ConformanceForm::kOwn));
     d.since = 27;
     d.min_inputs = 2;
     d.max_inputs = 4;

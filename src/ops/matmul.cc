@@ -119,8 +119,11 @@ std::int64_t macs_gemm(const Node& node, std::span<const Dims> inputs,
 
 const OpDef& op_def_MatMul() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kMatMul;
+    OpDef d(OpKind::kMatMul, {.work = WorkKind::kProduct,
+                              .flops = PaperFlops::kProduct,
+                              .nhwc = NhwcRule::kNone,
+                              .rows = RowRule::kMatMul,
+                              .form = ConformanceForm::kOwn});
     d.min_inputs = 2;
     d.max_inputs = 3;
     d.internal_inputs = 1;
@@ -135,8 +138,7 @@ const OpDef& op_def_MatMul() {
 
 const OpDef& op_def_MatMulInteger() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kMatMulInteger;
+    OpDef d(OpKind::kMatMulInteger, whole_tensors(WorkKind::kProduct, ConformanceForm::kOwn));
     d.since = 10;
     d.min_inputs = 2;
     d.max_inputs = kProductInputs;
@@ -152,8 +154,11 @@ const OpDef& op_def_MatMulInteger() {
 
 const OpDef& op_def_Gemm() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kGemm;
+    OpDef d(OpKind::kGemm, {.work = WorkKind::kProduct,
+                            .flops = PaperFlops::kProduct,
+                            .nhwc = NhwcRule::kNone,
+                            .rows = RowRule::kGemm,
+                            .form = ConformanceForm::kOwn});
     d.min_inputs = 2;
     d.max_inputs = 3;
     d.attributes = attributes_of<GemmParams>();

@@ -65,8 +65,7 @@ std::optional<BitsProduct> bits_product(const Node& node) {
 
 const OpDef& op_def_MatMulNBits() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kMatMulNBits;
+    OpDef d(OpKind::kMatMulNBits, whole_tensors(WorkKind::kProduct, ConformanceForm::kOwn));
     d.min_inputs = 3;
     d.max_inputs = 6;
     d.attributes = attributes_of<MatMulNBitsParams>();

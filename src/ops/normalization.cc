@@ -115,9 +115,8 @@ InferResult infer_batch_normalization(const InferContext& context) {
   return outputs;
 }
 
-OpDef along_one_axis(OpKind kind) {
-  OpDef def;
-  def.kind = kind;
+OpDef along_one_axis(OpKind kind, const OpTraits& traits) {
+  OpDef def(kind, traits);
   def.attributes = attributes_of<SoftmaxParams>();
   def.infer = infer_softmax;
   def.macs = macs_per_input;
@@ -127,26 +126,41 @@ OpDef along_one_axis(OpKind kind) {
 }  // namespace
 
 const OpDef& op_def_Softmax() {
-  static const OpDef def = along_one_axis(OpKind::kSoftmax);
+  static const OpDef def = along_one_axis(OpKind::kSoftmax, {.work = WorkKind::kSoftmax,
+                                                             .flops = PaperFlops::kOutputs,
+                                                             .nhwc = NhwcRule::kAxis,
+                                                             .rows = RowRule::kNormalization,
+                                                             .form = ConformanceForm::kOwn});
   return def;
 }
 
 const OpDef& op_def_LogSoftmax() {
-  static const OpDef def = along_one_axis(OpKind::kLogSoftmax);
+  static const OpDef def = along_one_axis(OpKind::kLogSoftmax, {.work = WorkKind::kSoftmax,
+                                                                .flops = PaperFlops::kOutputs,
+                                                                .nhwc = NhwcRule::kNone,
+                                                                .rows = RowRule::kNone,
+                                                                .form = ConformanceForm::kOwn});
   return def;
 }
 
 /// 1 at the first of the largest elements along an axis, 0 elsewhere.
 const OpDef& op_def_Hardmax() {
-  static const OpDef def = along_one_axis(OpKind::kHardmax);
+  static const OpDef def = along_one_axis(OpKind::kHardmax, {.work = WorkKind::kReduction,
+                                                             .flops = PaperFlops::kOutputs,
+                                                             .nhwc = NhwcRule::kNone,
+                                                             .rows = RowRule::kNone,
+                                                             .form = ConformanceForm::kOwn});
   return def;
 }
 
 /// x / norm along an axis; 0 where the norm is 0.
 const OpDef& op_def_LpNormalization() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kLpNormalization;
+    OpDef d(OpKind::kLpNormalization, {.work = WorkKind::kNormalization,
+                                       .flops = PaperFlops::kOutputs,
+                                       .nhwc = NhwcRule::kAxis,
+                                       .rows = RowRule::kNormalization,
+                                       .form = ConformanceForm::kOwn});
     d.attributes = attributes_of<LpNormalizationParams>();
     d.infer = infer_lp_normalization;
     d.macs = macs_per_input;
@@ -157,8 +171,11 @@ const OpDef& op_def_LpNormalization() {
 
 const OpDef& op_def_LayerNormalization() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kLayerNormalization;
+    OpDef d(OpKind::kLayerNormalization, {.work = WorkKind::kNormalization,
+                                          .flops = PaperFlops::kOutputs,
+                                          .nhwc = NhwcRule::kNone,
+                                          .rows = RowRule::kNormalization,
+                                          .form = ConformanceForm::kOwn});
     d.since = 17;
     d.min_inputs = 2;
     d.max_inputs = 4;
@@ -175,8 +192,11 @@ const OpDef& op_def_LayerNormalization() {
 /// x / sqrt(mean of x^2 + epsilon) * scale.
 const OpDef& op_def_RMSNormalization() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kRMSNormalization;
+    OpDef d(OpKind::kRMSNormalization, {.work = WorkKind::kNormalization,
+                                        .flops = PaperFlops::kOutputs,
+                                        .nhwc = NhwcRule::kNone,
+                                        .rows = RowRule::kNormalization,
+                                        .form = ConformanceForm::kOwn});
     d.since = 23;
     d.min_inputs = 2;
     d.max_inputs = 2;
@@ -190,8 +210,11 @@ const OpDef& op_def_RMSNormalization() {
 
 const OpDef& op_def_BatchNormalization() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kBatchNormalization;
+    OpDef d(OpKind::kBatchNormalization, {.work = WorkKind::kNormalization,
+                                          .flops = PaperFlops::kOutputs,
+                                          .nhwc = NhwcRule::kNone,
+                                          .rows = RowRule::kBatchNormalization,
+                                          .form = ConformanceForm::kOwn});
     d.min_inputs = 5;
     d.max_inputs = 5;
     d.max_outputs = 3;

@@ -63,8 +63,7 @@ InferResult infer_string_cast(const InferContext& context) {
 }
 
 OpDef on_objects(OpKind kind, InferResult (*infer)(const InferContext&), int since_opset) {
-  OpDef def;
-  def.kind = kind;
+  OpDef def(kind, whole_tensors(WorkKind::kElementwise, ConformanceForm::kObjects));
   def.since = since_opset;
   def.infer = infer;
   def.macs = macs_none;

@@ -58,8 +58,7 @@ InferResult infer_trilu(const InferContext& context) {
 
 const OpDef& op_def_OneHot() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kOneHot;
+    OpDef d(OpKind::kOneHot, whole_tensors(WorkKind::kMovement, ConformanceForm::kOwn));
     d.since = 9;
     d.min_inputs = 3;
     d.max_inputs = 3;
@@ -74,8 +73,7 @@ const OpDef& op_def_OneHot() {
 
 const OpDef& op_def_EyeLike() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kEyeLike;
+    OpDef d(OpKind::kEyeLike, whole_tensors(WorkKind::kMovement, ConformanceForm::kOwn));
     d.since = 9;
     d.attributes = attributes_of<EyeLikeParams>();
     d.infer = infer_eye_like;
@@ -88,8 +86,7 @@ const OpDef& op_def_EyeLike() {
 /// Keeps the elements above (below) a diagonal and sets the others to 0.
 const OpDef& op_def_Trilu() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kTrilu;
+    OpDef d(OpKind::kTrilu, whole_tensors(WorkKind::kMovement, ConformanceForm::kOwn));
     d.since = 14;
     d.max_inputs = 2;
     d.attributes = attributes_of<TriluParams>();

@@ -1,5 +1,5 @@
-// Properties of each operator without its computation: attributes, how many inputs and
-// outputs, symbolic shape (and shape-value) inference, multiply-accumulates. One OpDef per row of
+// Properties of each operator without its computation: attributes, how many inputs and outputs,
+// symbolic shape (and shape-value) inference, multiply-accumulates, traits. One OpDef per row of
 // ir/op_kinds.def; ops/<family>.cc defines them.
 //
 // Adding one: a row in ir/op_kinds.def, a `const OpDef& op_def_<Name>()` in a file of ops/, a
@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "ir/graph.h"
+#include "ops/traits.h"
 
 namespace parallax {
 
@@ -94,7 +95,10 @@ enum class Aliasing : std::uint8_t {
 };
 
 struct OpDef {
-  OpKind kind = OpKind::kIdentity;
+  OpDef(OpKind op, const OpTraits& its_traits) : kind(op), traits(its_traits) {}
+
+  OpKind kind;
+  OpTraits traits;
   int since = 1;  ///< the first operator set of ONNX that has it
   int min_inputs = 1;
   int max_inputs = 1;  ///< -1: any number

@@ -81,19 +81,33 @@ std::int64_t macs_pool(const Node& node, std::span<const Dims>, std::span<const 
   return macs;
 }
 
+OpTraits pool_traits(NhwcRule nhwc, RowRule rows) {
+  return {.work = WorkKind::kPool,
+          .flops = PaperFlops::kWindows,
+          .nhwc = nhwc,
+          .rows = rows,
+          .form = ConformanceForm::kOwn};
+}
+
+OpTraits global_pool_traits(NhwcRule nhwc) {
+  return {.work = WorkKind::kReduction,
+          .flops = PaperFlops::kPlane,
+          .nhwc = nhwc,
+          .rows = RowRule::kNone,
+          .form = ConformanceForm::kOwn};
+}
+
 template <class Params>
-OpDef pool(OpKind kind, InferResult (*infer)(const InferContext&)) {
-  OpDef def;
-  def.kind = kind;
+OpDef pool(OpKind kind, const OpTraits& traits, InferResult (*infer)(const InferContext&)) {
+  OpDef def(kind, traits);
   def.attributes = attributes_of<Params>();
   def.infer = infer;
   def.macs = macs_pool;
   return def;
 }
 
-OpDef global_pool(OpKind kind, InferResult (*infer)(const InferContext&)) {
-  OpDef def;
-  def.kind = kind;
+OpDef global_pool(OpKind kind, const OpTraits& traits, InferResult (*infer)(const InferContext&)) {
+  OpDef def(kind, traits);
   def.attributes = attributes_of<LayoutParams>();
   def.infer = infer;
   def.macs = macs_per_input;
@@ -104,7 +118,8 @@ OpDef global_pool(OpKind kind, InferResult (*infer)(const InferContext&)) {
 
 const OpDef& op_def_MaxPool() {
   static const OpDef def = [] {
-    OpDef d = pool<MaxPoolParams>(OpKind::kMaxPool, infer_max_pool);
+    OpDef d = pool<MaxPoolParams>(OpKind::kMaxPool,
+                                  pool_traits(NhwcRule::kWindow, RowRule::kWindow), infer_max_pool);
     d.max_outputs = 2;
     return d;
   }();
@@ -112,29 +127,34 @@ const OpDef& op_def_MaxPool() {
 }
 
 const OpDef& op_def_AveragePool() {
-  static const OpDef def = pool<AveragePoolParams>(OpKind::kAveragePool, infer_average_pool);
+  static const OpDef def = pool<AveragePoolParams>(
+      OpKind::kAveragePool, pool_traits(NhwcRule::kWindow, RowRule::kWindow), infer_average_pool);
   return def;
 }
 
 /// The p-th root of the sum of the p-th powers of the magnitudes.
 const OpDef& op_def_LpPool() {
-  static const OpDef def = pool<LpPoolParams>(OpKind::kLpPool, infer_lp_pool);
+  static const OpDef def = pool<LpPoolParams>(
+      OpKind::kLpPool, pool_traits(NhwcRule::kNone, RowRule::kNone), infer_lp_pool);
   return def;
 }
 
 const OpDef& op_def_GlobalAveragePool() {
-  static const OpDef def = global_pool(OpKind::kGlobalAveragePool, infer_global_pool);
+  static const OpDef def = global_pool(OpKind::kGlobalAveragePool,
+                                       global_pool_traits(NhwcRule::kWindow), infer_global_pool);
   return def;
 }
 
 const OpDef& op_def_GlobalMaxPool() {
-  static const OpDef def = global_pool(OpKind::kGlobalMaxPool, infer_global_pool);
+  static const OpDef def =
+      global_pool(OpKind::kGlobalMaxPool, global_pool_traits(NhwcRule::kWindow), infer_global_pool);
   return def;
 }
 
 const OpDef& op_def_GlobalLpPool() {
   static const OpDef def = [] {
-    OpDef d = global_pool(OpKind::kGlobalLpPool, infer_global_lp_pool);
+    OpDef d = global_pool(OpKind::kGlobalLpPool, global_pool_traits(NhwcRule::kNone),
+                          infer_global_lp_pool);
     d.attributes = attributes_of<GlobalLpPoolParams>();
     return d;
   }();

@@ -118,8 +118,12 @@ Result<DType> requantised_type(const InferContext& context) {
 }
 
 OpDef linear(OpKind kind, InferResult (*infer)(const InferContext&)) {
-  OpDef def = since(10, {});
-  def.kind = kind;
+  OpDef def(kind, {.work = WorkKind::kElementwise,
+                   .flops = PaperFlops::kNone,
+                   .nhwc = NhwcRule::kElementwise,
+                   .rows = RowRule::kNone,
+                   .form = ConformanceForm::kOwn});
+  def.since = 10;
   def.max_inputs = 3;
   def.infer = infer;
   def.macs = macs_per_output;
@@ -172,8 +176,8 @@ const OpDef& op_def_DequantizeLinear() {
 
 const OpDef& op_def_DynamicQuantizeLinear() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kDynamicQuantizeLinear;
+    OpDef d(OpKind::kDynamicQuantizeLinear,
+            whole_tensors(WorkKind::kElementwise, ConformanceForm::kOwn));
     d.since = 11;
     d.min_outputs = 3;
     d.max_outputs = 3;

@@ -62,8 +62,7 @@ InferResult infer_dropout(const InferContext& context) {
 
 template <class Params>
 OpDef drawing(int opset, OpKind kind, int inputs, InferResult (*infer)(const InferContext&)) {
-  OpDef def;
-  def.kind = kind;
+  OpDef def(kind, whole_tensors(WorkKind::kElementwise, ConformanceForm::kOwn));
   def.since = opset;
   def.min_inputs = inputs;
   def.max_inputs = inputs;

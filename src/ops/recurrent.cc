@@ -183,8 +183,11 @@ std::int64_t macs_recurrent(const Node&, std::span<const Dims> inputs, std::span
 }
 
 OpDef recurrent(OpKind kind, int inputs, int outputs) {
-  OpDef d;
-  d.kind = kind;
+  OpDef d(kind, {.work = WorkKind::kProduct,
+                 .flops = PaperFlops::kTwiceMacs,
+                 .nhwc = NhwcRule::kNone,
+                 .rows = RowRule::kNone,
+                 .form = ConformanceForm::kOwn});
   d.min_inputs = 3;
   d.max_inputs = inputs;
   d.min_outputs = 0;

@@ -141,9 +141,16 @@ InferResult infer_top_k(const InferContext& context) {
   return outputs;
 }
 
-OpDef reduction(OpKind kind, InferResult (*infer)(const InferContext&)) {
-  OpDef def;
-  def.kind = kind;
+OpTraits reduction_traits(NhwcRule nhwc, RowRule rows, ConformanceForm form) {
+  return {.work = WorkKind::kReduction,
+          .flops = PaperFlops::kInputs,
+          .nhwc = nhwc,
+          .rows = rows,
+          .form = form};
+}
+
+OpDef reduction(OpKind kind, const OpTraits& traits, InferResult (*infer)(const InferContext&)) {
+  OpDef def(kind, traits);
   def.max_inputs = 2;
   def.attributes = attributes_of<ReduceParams>();
   def.infer = infer;
@@ -153,8 +160,11 @@ OpDef reduction(OpKind kind, InferResult (*infer)(const InferContext&)) {
 }
 
 OpDef arg_reduction(OpKind kind) {
-  OpDef def;
-  def.kind = kind;
+  OpDef def(kind, {.work = WorkKind::kReduction,
+                   .flops = PaperFlops::kInputs,
+                   .nhwc = NhwcRule::kNone,
+                   .rows = RowRule::kNone,
+                   .form = ConformanceForm::kOwn});
   def.attributes = attributes_of<ArgParams>();
   def.infer = infer_arg_max;
   def.macs = macs_per_input;
@@ -169,52 +179,82 @@ constexpr DTypeSet kOrderedTypes =
 }  // namespace
 
 const OpDef& op_def_ReduceL1() {
-  static const OpDef def = reduction(OpKind::kReduceL1, infer_reduce<kSumTypes>);
+  static const OpDef def =
+      reduction(OpKind::kReduceL1,
+                reduction_traits(NhwcRule::kNone, RowRule::kNone, ConformanceForm::kReduction),
+                infer_reduce<kSumTypes>);
   return def;
 }
 
 const OpDef& op_def_ReduceLogSum() {
-  static const OpDef def = reduction(OpKind::kReduceLogSum, infer_reduce<kSumTypes>);
+  static const OpDef def = reduction(
+      OpKind::kReduceLogSum,
+      reduction_traits(NhwcRule::kNone, RowRule::kNone, ConformanceForm::kReductionOfPositive),
+      infer_reduce<kSumTypes>);
   return def;
 }
 
 const OpDef& op_def_ReduceLogSumExp() {
-  static const OpDef def = reduction(OpKind::kReduceLogSumExp, infer_reduce<kSumTypes>);
+  static const OpDef def =
+      reduction(OpKind::kReduceLogSumExp,
+                reduction_traits(NhwcRule::kNone, RowRule::kNone, ConformanceForm::kReduction),
+                infer_reduce<kSumTypes>);
   return def;
 }
 
 const OpDef& op_def_ReduceProd() {
-  static const OpDef def = reduction(OpKind::kReduceProd, infer_reduce<kSumTypes, product_of>);
+  static const OpDef def =
+      reduction(OpKind::kReduceProd,
+                reduction_traits(NhwcRule::kNone, RowRule::kNone, ConformanceForm::kReduction),
+                infer_reduce<kSumTypes, product_of>);
   return def;
 }
 
 const OpDef& op_def_ReduceMin() {
-  static const OpDef def = reduction(OpKind::kReduceMin, infer_reduce<kOrderedTypes, smaller_of>);
+  static const OpDef def =
+      reduction(OpKind::kReduceMin,
+                reduction_traits(NhwcRule::kNone, RowRule::kNone, ConformanceForm::kReduction),
+                infer_reduce<kOrderedTypes, smaller_of>);
   return def;
 }
 
 const OpDef& op_def_ReduceL2() {
-  static const OpDef def = reduction(OpKind::kReduceL2, infer_reduce<kSumTypes>);
+  static const OpDef def = reduction(
+      OpKind::kReduceL2,
+      reduction_traits(NhwcRule::kAxesInput, RowRule::kReduction, ConformanceForm::kReduction),
+      infer_reduce<kSumTypes>);
   return def;
 }
 
 const OpDef& op_def_ReduceMean() {
-  static const OpDef def = reduction(OpKind::kReduceMean, infer_reduce<kSumTypes>);
+  static const OpDef def = reduction(
+      OpKind::kReduceMean,
+      reduction_traits(NhwcRule::kAxesInput, RowRule::kReduction, ConformanceForm::kReduction),
+      infer_reduce<kSumTypes>);
   return def;
 }
 
 const OpDef& op_def_ReduceSum() {
-  static const OpDef def = reduction(OpKind::kReduceSum, infer_reduce<kSumTypes, sum_of>);
+  static const OpDef def = reduction(
+      OpKind::kReduceSum,
+      reduction_traits(NhwcRule::kAxesInput, RowRule::kReduction, ConformanceForm::kReduction),
+      infer_reduce<kSumTypes, sum_of>);
   return def;
 }
 
 const OpDef& op_def_ReduceSumSquare() {
-  static const OpDef def = reduction(OpKind::kReduceSumSquare, infer_reduce<kSumTypes>);
+  static const OpDef def = reduction(
+      OpKind::kReduceSumSquare,
+      reduction_traits(NhwcRule::kAxesInput, RowRule::kReduction, ConformanceForm::kReduction),
+      infer_reduce<kSumTypes>);
   return def;
 }
 
 const OpDef& op_def_ReduceMax() {
-  static const OpDef def = reduction(OpKind::kReduceMax, infer_reduce<kOrderedTypes, larger_of>);
+  static const OpDef def = reduction(
+      OpKind::kReduceMax,
+      reduction_traits(NhwcRule::kAxesInput, RowRule::kReduction, ConformanceForm::kReduction),
+      infer_reduce<kOrderedTypes, larger_of>);
   return def;
 }
 
@@ -230,8 +270,7 @@ const OpDef& op_def_ArgMin() {
 
 const OpDef& op_def_TopK() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kTopK;
+    OpDef d(OpKind::kTopK, whole_tensors(WorkKind::kReduction, ConformanceForm::kOwn));
     d.min_inputs = 2;
     d.max_inputs = 2;
     d.max_outputs = 2;

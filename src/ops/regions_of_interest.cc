@@ -59,8 +59,7 @@ InferResult infer_roi_align(const InferContext& context) {
 
 const OpDef& op_def_MaxRoiPool() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kMaxRoiPool;
+    OpDef d(OpKind::kMaxRoiPool, whole_tensors(WorkKind::kPool, ConformanceForm::kOwn));
     d.min_inputs = 2;
     d.max_inputs = 2;
     d.attributes = attributes_of<MaxRoiPoolParams>();
@@ -73,8 +72,7 @@ const OpDef& op_def_MaxRoiPool() {
 
 const OpDef& op_def_RoiAlign() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kRoiAlign;
+    OpDef d(OpKind::kRoiAlign, whole_tensors(WorkKind::kPool, ConformanceForm::kOwn));
     d.since = 10;
     d.min_inputs = 3;
     d.max_inputs = 3;

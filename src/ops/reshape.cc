@@ -166,8 +166,11 @@ InferResult infer_identity(const InferContext& context) {
 }
 
 OpDef view(OpKind kind, int inputs, InferResult (*infer)(const InferContext&)) {
-  OpDef def;
-  def.kind = kind;
+  OpDef def(kind, {.work = WorkKind::kMovement,
+                   .flops = PaperFlops::kNone,
+                   .nhwc = NhwcRule::kNone,
+                   .rows = RowRule::kView,
+                   .form = ConformanceForm::kOwn});
   def.min_inputs = inputs;
   def.max_inputs = inputs;
   def.infer = infer;

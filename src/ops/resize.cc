@@ -203,8 +203,11 @@ std::int64_t macs_resize(const Node& node, std::span<const Dims> inputs,
 
 const OpDef& op_def_Resize() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kResize;
+    OpDef d(OpKind::kResize, {.work = WorkKind::kMovement,
+                              .flops = PaperFlops::kNone,
+                              .nhwc = NhwcRule::kWindow,
+                              .rows = RowRule::kResize,
+                              .form = ConformanceForm::kOwn});
     d.since = 10;
     d.max_inputs = 4;
     d.attributes = attributes_of<ResizeParams>();

@@ -115,8 +115,7 @@ std::int64_t macs_deform_conv(const Node&, std::span<const Dims> inputs,
 
 const OpDef& op_def_GridSample() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kGridSample;
+    OpDef d(OpKind::kGridSample, whole_tensors(WorkKind::kMovement, ConformanceForm::kOwn));
     d.since = 16;
     d.min_inputs = 2;
     d.max_inputs = 2;
@@ -130,8 +129,11 @@ const OpDef& op_def_GridSample() {
 
 const OpDef& op_def_DeformConv() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kDeformConv;
+    OpDef d(OpKind::kDeformConv, {.work = WorkKind::kConvolution,
+                                  .flops = PaperFlops::kConvolution,
+                                  .nhwc = NhwcRule::kNone,
+                                  .rows = RowRule::kNone,
+                                  .form = ConformanceForm::kOwn});
     d.since = 19;
     d.min_inputs = 3;
     d.max_inputs = 5;

@@ -197,8 +197,11 @@ InferResult infer_rotary(const InferContext& context) {
 
 const OpDef& op_def_Attention() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kAttention;
+    OpDef d(OpKind::kAttention, {.work = WorkKind::kAttention,
+                                 .flops = PaperFlops::kTwiceMacs,
+                                 .nhwc = NhwcRule::kNone,
+                                 .rows = RowRule::kNone,
+                                 .form = ConformanceForm::kOwn});
     d.since = 23;
     d.min_inputs = 3;
     d.max_inputs = 7;
@@ -213,8 +216,7 @@ const OpDef& op_def_Attention() {
 
 const OpDef& op_def_RotaryEmbedding() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kRotaryEmbedding;
+    OpDef d(OpKind::kRotaryEmbedding, whole_tensors(WorkKind::kElementwise, ConformanceForm::kOwn));
     d.since = 23;
     d.min_inputs = 3;
     d.max_inputs = 4;

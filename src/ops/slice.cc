@@ -305,8 +305,11 @@ InferResult infer_split(const InferContext& context) {
 
 const OpDef& op_def_Slice() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kSlice;
+    OpDef d(OpKind::kSlice, {.work = WorkKind::kMovement,
+                             .flops = PaperFlops::kNone,
+                             .nhwc = NhwcRule::kAxesInput,
+                             .rows = RowRule::kSlice,
+                             .form = ConformanceForm::kOwn});
     d.min_inputs = 3;
     d.max_inputs = 5;
     d.infer = infer_slice;
@@ -319,8 +322,11 @@ const OpDef& op_def_Slice() {
 
 const OpDef& op_def_Split() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kSplit;
+    OpDef d(OpKind::kSplit, {.work = WorkKind::kMovement,
+                             .flops = PaperFlops::kNone,
+                             .nhwc = NhwcRule::kAxis,
+                             .rows = RowRule::kSplit,
+                             .form = ConformanceForm::kOwn});
     d.max_inputs = 2;
     d.max_outputs = -1;
     d.attributes = attributes_of<SplitParams>();

@@ -170,8 +170,7 @@ InferResult infer_mel(const InferContext& context) {
 
 const OpDef& op_def_DFT() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kDFT;
+    OpDef d(OpKind::kDFT, whole_tensors(WorkKind::kElementwise, ConformanceForm::kOwn));
     d.since = 17;
     d.max_inputs = 3;
     d.attributes = attributes_of<DftParams>();
@@ -185,8 +184,7 @@ const OpDef& op_def_DFT() {
 
 const OpDef& op_def_STFT() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kSTFT;
+    OpDef d(OpKind::kSTFT, whole_tensors(WorkKind::kElementwise, ConformanceForm::kOwn));
     d.since = 17;
     d.min_inputs = 2;
     d.max_inputs = 4;
@@ -201,8 +199,8 @@ const OpDef& op_def_STFT() {
 
 const OpDef& op_def_MelWeightMatrix() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kMelWeightMatrix;
+    OpDef d(OpKind::kMelWeightMatrix,
+            whole_tensors(WorkKind::kElementwise, ConformanceForm::kSizedByRunning));
     d.since = 17;
     d.min_inputs = 5;
     d.max_inputs = 5;

@@ -193,8 +193,7 @@ Result<TreeEnsemble> read_tree_ensemble(const Node& node) {
 
 const OpDef& op_def_TreeEnsemble() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kTreeEnsemble;
+    OpDef d(OpKind::kTreeEnsemble, whole_tensors(WorkKind::kElementwise, ConformanceForm::kOwn));
     d.since = 5;  // set of ai.onnx.ml
     d.attributes = attributes_of<TreeParams>();
     d.infer = infer_tree_ensemble;

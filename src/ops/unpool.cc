@@ -62,8 +62,7 @@ InferResult infer_max_unpool(const InferContext& context) {
 
 const OpDef& op_def_MaxUnpool() {
   static const OpDef def = [] {
-    OpDef d;
-    d.kind = OpKind::kMaxUnpool;
+    OpDef d(OpKind::kMaxUnpool, whole_tensors(WorkKind::kMovement, ConformanceForm::kOwn));
     d.since = 9;
     d.min_inputs = 2;
     d.max_inputs = 3;

@@ -67,62 +67,29 @@ std::int64_t matrix_product(const Node& node, std::span<const Dims> inputs, cons
 std::int64_t paper_flops(const Node& node, std::span<const Dims> inputs,
                          std::span<const Dims> outputs) {
   if (outputs.empty()) return 0;
-  switch (node.op) {
-    case OpKind::kConv:
-    case OpKind::kDeformConv:
+  const OpDef& def = op_def(node.op);
+  switch (def.traits.flops) {
+    case PaperFlops::kNone:
+      return 0;
+    case PaperFlops::kOutputs:
+      return product(outputs[0].span());
+    case PaperFlops::kInputs:
+      return inputs.empty() ? 0 : product(inputs[0].span());
+    case PaperFlops::kTwiceMacs:
+      return multiply(2, def.macs(node, inputs, outputs));
+    case PaperFlops::kConvolution:
       return convolution(node, inputs, outputs[0]);
-    case OpKind::kConvTranspose:
+    case PaperFlops::kTransposedConvolution:
       return transposed_convolution(inputs);
-    case OpKind::kMatMul:
-    case OpKind::kGemm:
+    case PaperFlops::kProduct:
       return matrix_product(node, inputs, outputs[0]);
-    case OpKind::kAttention:
-    case OpKind::kEinsum:
-    case OpKind::kGRU:
-    case OpKind::kLSTM:
-    case OpKind::kLinearAttention:
-    case OpKind::kRNN:
-      return multiply(2, op_def(node.op).macs(node, inputs, outputs));
-    case OpKind::kMaxPool:
-    case OpKind::kAveragePool:
-    case OpKind::kLpPool:
+    case PaperFlops::kWindows:
       return multiply(product(spatial(node, outputs[0])),
                       product(params_of<WindowParams>(node).kernel_shape));
-    case OpKind::kGlobalAveragePool:
-    case OpKind::kGlobalLpPool:
-    case OpKind::kGlobalMaxPool:
-      return inputs.empty() ? 0
-                            : product(spatial(node, inputs[0]));  // Hout Wout = 1, the rest is K
-    case OpKind::kReduceL1:
-    case OpKind::kReduceL2:
-    case OpKind::kReduceLogSum:
-    case OpKind::kReduceLogSumExp:
-    case OpKind::kReduceMax:
-    case OpKind::kReduceMean:
-    case OpKind::kReduceMin:
-    case OpKind::kReduceProd:
-    case OpKind::kReduceSum:
-    case OpKind::kReduceSumSquare:
-    case OpKind::kArgMax:
-    case OpKind::kArgMin:
-      // Output positions times the inputs of each: every element of the input.
-      return inputs.empty() ? 0 : product(inputs[0].span());
-    case OpKind::kSoftmax:
-    case OpKind::kLogSoftmax:
-    case OpKind::kHardmax:
-    case OpKind::kCumSum:
-    case OpKind::kCumProd:
-    case OpKind::kLayerNormalization:
-    case OpKind::kLpNormalization:
-    case OpKind::kRMSNormalization:
-    case OpKind::kBatchNormalization:
-    case OpKind::kInstanceNormalization:
-    case OpKind::kGroupNormalization:
-    case OpKind::kLRN:
-      return product(outputs[0].span());
-    default:
-      return op_def(node.op).elementwise ? product(outputs[0].span()) : 0;
+    case PaperFlops::kPlane:  // Hout Wout = 1, the rest is the kernel
+      return inputs.empty() ? 0 : product(spatial(node, inputs[0]));
   }
+  return 0;
 }
 
 }  // namespace parallax

@@ -230,8 +230,8 @@ std::optional<Case> simple_case(const std::string& text, const Delegate& delegat
 std::vector<Case> operator_cases(OpKind op, DType dtype, const Delegate& delegate,
                                  std::uint64_t seed) {
   std::vector<Case> cases;
-  const OperatorRow* const row = operator_row(op);
-  if (row == nullptr || !contains(kNativeTypes, dtype)) return cases;
+  const auto row = operator_row(op);
+  if (!row || !contains(kNativeTypes, dtype)) return cases;
   for (const auto& forms : {row->forms, row->more})
     for (const Form& form : forms) add_form(*row, form, dtype, delegate, seed, cases);
   return cases;

@@ -7,192 +7,45 @@
 #include "forms_networks.h"
 #include "forms_shape.h"
 #include "forms_vision.h"
+#include "ops/op.h"
 
 namespace parallax::conformance {
 namespace {
 
-constexpr const char* kBodies = "the host runs the bodies";
-constexpr const char* kSized = "only running tells the size of the result";
-constexpr const char* kOfTheCpu = "only the CPU's graph has it";
-constexpr const char* kFolded = "the sizes tell the result: the host computes it";
-
-constexpr OperatorRow kOperatorRows[] = {
-    {OpKind::kAbs, kUnaryForms},
-    {OpKind::kAcos, kUnaryForms},
-    {OpKind::kAcosh, kUnaryForms, {}, "p"},
-    {OpKind::kAdd, kBinaryForms},
-    {OpKind::kAnd, kBinaryForms},
-    {OpKind::kArgMax, kArgMaxForms},
-    {OpKind::kArgMin, kArgMaxForms},
-    {OpKind::kAsin, kUnaryForms},
-    {OpKind::kAsinh, kUnaryForms},
-    {OpKind::kAtan, kUnaryForms},
-    {OpKind::kAtanh, kUnaryForms},
-    {OpKind::kAttention, kHeadsForms},
-    {OpKind::kAveragePool, kPoolForms, kAveragePoolForms},
-    {OpKind::kBatchNormalization, kBatchNormForms},
-    {OpKind::kBernoulli, kDrawnLikeForms},
-    {OpKind::kBitCast, kBitCastForms},
-    {OpKind::kBitShift, kBinaryForms, kBitShiftForms, "x", "k", " {direction = \"LEFT\"}"},
-    {OpKind::kBitwiseAnd, kBinaryForms},
-    {OpKind::kBitwiseNot, kUnaryForms},
-    {OpKind::kBitwiseOr, kBinaryForms},
-    {OpKind::kBitwiseXor, kBinaryForms},
-    {OpKind::kCast, kCastForms},
-    {OpKind::kCastLike, kCastLikeForms},
-    {OpKind::kCausalConvWithState, kCausalConvForms},
-    {OpKind::kCeil, kUnaryForms},
-    {OpKind::kCelu, kUnaryForms},
-    {OpKind::kClip, kClipForms},
-    {OpKind::kCol2Im, kCol2ImForms},
-    {OpKind::kCompress, {}, {}, "", "", "", kSized},
-    {OpKind::kConcat, kConcatForms},
-    {OpKind::kConstantOfShape, kConstantOfShapeForms},
-    {OpKind::kConv, kConvForms},
-    {OpKind::kConvInteger, kConvIntegerForms},
-    {OpKind::kConvTranspose, kConvTransposeForms},
-    {OpKind::kCos, kUnaryForms},
-    {OpKind::kCosh, kUnaryForms},
-    {OpKind::kCosineAttention, kCosineForms},
-    {OpKind::kCumProd, kCumulativeForms},
-    {OpKind::kCumSum, kCumulativeForms},
-    {OpKind::kDFT, kDftForms},
-    {OpKind::kDeformConv, kDeformConvForms},
-    {OpKind::kDepthToSpace, kSpaceForms},
-    {OpKind::kDequantizeLinear, kDequantizeForms},
-    {OpKind::kDet, kDetForms},
-    {OpKind::kDiv, kBinaryForms, {}, "x", "d"},
-    {OpKind::kDropout, kDropoutForms},
-    {OpKind::kDynamicQuantizeLinear, kDynamicQuantizeForms},
-    {OpKind::kEinsum, kEinsumForms},
-    {OpKind::kElementwiseChain, {}, {}, "", "", "", kOfTheCpu},
-    {OpKind::kElu, kUnaryForms},
-    {OpKind::kEqual, kBinaryForms, {}, "q", "q2"},
-    {OpKind::kErf, kUnaryForms},
-    {OpKind::kExp, kUnaryForms},
-    {OpKind::kExpand, kExpandForms},
-    {OpKind::kEyeLike, kEyeLikeForms},
-    {OpKind::kFlatten, kFlattenForms},
-    {OpKind::kFloor, kUnaryForms},
-    {OpKind::kFusedAttention, kAttentionForms},
-    {OpKind::kGRU, kGruForms},
-    {OpKind::kGather, kGatherForms},
-    {OpKind::kGatherElements, kGatherElementsForms},
-    {OpKind::kGatherND, kGatherNdForms},
-    {OpKind::kGelu, kUnaryForms, kGeluForms},
-    {OpKind::kGemm, kGemmForms},
-    {OpKind::kGlobalAveragePool, kGlobalPoolForms},
-    {OpKind::kGlobalLpPool, kGlobalPoolForms},
-    {OpKind::kGlobalMaxPool, kGlobalPoolForms},
-    {OpKind::kGreater, kBinaryForms, {}, "q", "q2"},
-    {OpKind::kGreaterOrEqual, kBinaryForms, {}, "q", "q2"},
-    {OpKind::kGridSample, kGridSampleForms},
-    {OpKind::kGroupNormalization, kGroupNormForms},
-    {OpKind::kHardSigmoid, kUnaryForms},
-    {OpKind::kHardSwish, kUnaryForms},
-    {OpKind::kHardmax, kSoftmaxForms, {}, "q"},
-    {OpKind::kIdentity, kIdentityForms},
-    {OpKind::kIf, {}, {}, "", "", "", kBodies},
-    {OpKind::kImageDecoder, {}, {}, "", "", "", kSized},
-    {OpKind::kInstanceNormalization, kChannelNormForms},
-    {OpKind::kIsInf, kUnaryForms, kIsInfForms},
-    {OpKind::kIsNaN, kUnaryForms},
-    {OpKind::kLRN, kLrnForms},
-    {OpKind::kLSTM, kLstmForms},
-    {OpKind::kLayerNormalization, kLayerForms, kLayerBiasForms},
-    {OpKind::kLeakyRelu, kUnaryForms},
-    {OpKind::kLess, kBinaryForms, {}, "q", "q2"},
-    {OpKind::kLessOrEqual, kBinaryForms, {}, "q", "q2"},
-    {OpKind::kLinearAttention, kLinearAttentionForms},
-    {OpKind::kLog, kUnaryForms, {}, "p"},
-    {OpKind::kLogSoftmax, kSoftmaxForms},
-    {OpKind::kLoop, {}, {}, "", "", "", kBodies},
-    {OpKind::kLpNormalization, kLpForms},
-    {OpKind::kLpPool, kPoolForms},
-    {OpKind::kMatMul, kMatMulForms},
-    {OpKind::kMatMulInteger, kMatMulIntegerForms},
-    {OpKind::kMatMulNBits, kMatMulBitsForms},
-    {OpKind::kMax, kBinaryForms, kVariadicForms},
-    {OpKind::kMaxPool, kPoolForms},
-    {OpKind::kMaxRoiPool, kMaxRoiPoolForms},
-    {OpKind::kMaxUnpool, kUnpoolForms},
-    {OpKind::kMelWeightMatrix, {}, {}, "", "", "", kSized},
-    {OpKind::kMin, kBinaryForms, kVariadicForms},
-    {OpKind::kMish, kUnaryForms},
-    {OpKind::kMod, kBinaryForms, kModForms, "x", "d"},
-    {OpKind::kMul, kBinaryForms},
-    {OpKind::kMultinomial, kMultinomialForms},
-    {OpKind::kNeg, kUnaryForms},
-    {OpKind::kNonMaxSuppression, {}, {}, "", "", "", kSized},
-    {OpKind::kNonZero, {}, {}, "", "", "", kSized},
-    {OpKind::kNot, kUnaryForms},
-    {OpKind::kOneHot, kOneHotForms},
-    {OpKind::kOr, kBinaryForms},
-    {OpKind::kPRelu, kPReluForms},
-    {OpKind::kPad, kPadForms},
-    {OpKind::kPow, kBinaryForms, kPowForms, "p", "p2"},
-    {OpKind::kQuantizeLinear, kQuantizeForms},
-    {OpKind::kRMSNormalization, kLayerForms},
-    {OpKind::kRNN, kRnnForms},
-    {OpKind::kRandomNormal, kDrawnForms},
-    {OpKind::kRandomNormalLike, kDrawnLikeForms},
-    {OpKind::kRandomUniform, kDrawnForms},
-    {OpKind::kRandomUniformLike, kDrawnLikeForms},
-    {OpKind::kRange, kRangeForms},
-    {OpKind::kReciprocal, kUnaryForms, {}, "d"},
-    {OpKind::kReduceL1, kReduceForms},
-    {OpKind::kReduceL2, kReduceForms},
-    {OpKind::kReduceLogSum, kReduceForms, {}, "p"},
-    {OpKind::kReduceLogSumExp, kReduceForms},
-    {OpKind::kReduceMax, kReduceForms},
-    {OpKind::kReduceMean, kReduceForms},
-    {OpKind::kReduceMin, kReduceForms},
-    {OpKind::kReduceProd, kReduceForms},
-    {OpKind::kReduceSum, kReduceForms},
-    {OpKind::kReduceSumSquare, kReduceForms},
-    {OpKind::kRelu, kUnaryForms},
-    {OpKind::kReshape, kReshapeForms},
-    {OpKind::kResize, kResizeForms},
-    {OpKind::kReverseSequence, kReverseSequenceForms},
-    {OpKind::kRoiAlign, kRoiAlignForms},
-    {OpKind::kRotaryEmbedding, kRotaryForms},
-    {OpKind::kRound, kUnaryForms},
-    {OpKind::kSTFT, kStftForms},
-    {OpKind::kScan, {}, {}, "", "", "", kBodies},
-    {OpKind::kScatterElements, kScatterElementsForms},
-    {OpKind::kScatterND, kScatterNdForms},
-    {OpKind::kSelu, kUnaryForms},
-    {OpKind::kShape, {}, {}, "", "", "", kFolded},
-    {OpKind::kShrink, kUnaryForms},
-    {OpKind::kSigmoid, kUnaryForms},
-    {OpKind::kSign, kUnaryForms},
-    {OpKind::kSilu, kUnaryForms, kSiluForms},
-    {OpKind::kSin, kUnaryForms},
-    {OpKind::kSinh, kUnaryForms},
-    {OpKind::kSize, {}, {}, "", "", "", kFolded},
-    {OpKind::kSlice, kSliceForms},
-    {OpKind::kSoftmax, kSoftmaxForms},
-    {OpKind::kSoftplus, kUnaryForms},
-    {OpKind::kSoftsign, kUnaryForms},
-    {OpKind::kSpaceToDepth, kSpaceForms},
-    {OpKind::kSplit, kSplitForms},
-    {OpKind::kSqrt, kUnaryForms, {}, "p"},
-    {OpKind::kSqueeze, kSqueezeForms},
-    {OpKind::kSub, kBinaryForms},
-    {OpKind::kTan, kUnaryForms},
-    {OpKind::kTanh, kUnaryForms},
-    {OpKind::kTensorScatter, kTensorScatterForms},
-    {OpKind::kThresholdedRelu, kUnaryForms},
-    {OpKind::kTile, kTileForms},
-    {OpKind::kTopK, kTopKForms},
-    {OpKind::kTranspose, kTransposeForms},
-    {OpKind::kTreeEnsemble, kTreesForms},
-    {OpKind::kTrilu, kTriluForms},
-    {OpKind::kUnique, {}, {}, "", "", "", kSized},
-    {OpKind::kUnsqueeze, kUnsqueezeForms},
-    {OpKind::kWhere, kWhereForms},
-    {OpKind::kXor, kBinaryForms},
-};
+/// The row of a form that several operators share.
+std::optional<OperatorRow> shared_row(OpKind op, ConformanceForm form) {
+  switch (form) {
+    case ConformanceForm::kOwn:
+      break;
+    case ConformanceForm::kUnary:
+      return OperatorRow{op, kUnaryForms};
+    case ConformanceForm::kUnaryOfPositive:
+      return OperatorRow{op, kUnaryForms, {}, "p"};
+    case ConformanceForm::kUnaryOfNonZero:
+      return OperatorRow{op, kUnaryForms, {}, "d"};
+    case ConformanceForm::kBinary:
+      return OperatorRow{op, kBinaryForms};
+    case ConformanceForm::kDivision:
+      return OperatorRow{op, kBinaryForms, {}, "x", "d"};
+    case ConformanceForm::kComparison:
+      return OperatorRow{op, kBinaryForms, {}, "q", "q2"};
+    case ConformanceForm::kReduction:
+      return OperatorRow{op, kReduceForms};
+    case ConformanceForm::kReductionOfPositive:
+      return OperatorRow{op, kReduceForms, {}, "p"};
+    case ConformanceForm::kBodies:
+      return OperatorRow{.op = op, .never = "the host runs the bodies"};
+    case ConformanceForm::kSizedByRunning:
+      return OperatorRow{.op = op, .never = "only running tells the size of the result"};
+    case ConformanceForm::kOfTheCpu:
+      return OperatorRow{.op = op, .never = "only the CPU's graph has it"};
+    case ConformanceForm::kFolded:
+      return OperatorRow{.op = op, .never = "the sizes tell the result: the host computes it"};
+    case ConformanceForm::kObjects:
+      return std::nullopt;
+  }
+  return OperatorRow{.op = op};
+}
 
 constexpr Form kGraphForms[] = {
     {"a chain",
@@ -235,12 +88,17 @@ constexpr Form kGraphForms[] = {
 
 }  // namespace
 
-std::span<const OperatorRow> operator_rows() { return kOperatorRows; }
 std::span<const Form> graph_forms() { return kGraphForms; }
 
-const OperatorRow* operator_row(OpKind op) {
-  const auto row = std::ranges::find(kOperatorRows, op, &OperatorRow::op);
-  return row == std::end(kOperatorRows) ? nullptr : row;
+std::optional<OperatorRow> operator_row(OpKind op) {
+  constexpr std::span<const OperatorRow> kOwnRows[] = {kComputeRows, kElementwiseRows,
+                                                       kNetworksRows, kShapeRows, kVisionRows};
+  const ConformanceForm form = op_def(op).traits.form;
+  if (form != ConformanceForm::kOwn) return shared_row(op, form);
+  for (const auto rows : kOwnRows)
+    if (const auto row = std::ranges::find(rows, op, &OperatorRow::op); row != rows.end())
+      return *row;
+  return OperatorRow{.op = op};
 }
 
 }  // namespace parallax::conformance

@@ -1,5 +1,5 @@
-// How nodes of each operator are made: one row per operator, whose forms are graphs as text
-// (ir/text.h) with placeholders. Internal to tools/conformance.
+// How nodes of each operator are made: a row, whose forms are graphs as text (ir/text.h) with
+// placeholders. Internal to tools/conformance.
 //
 //     $O  the operator        $T  the element type        $S  a shape, once for each shape class
 //     $L, $R, $A  the row's names of a left and a right operand, and its attributes
@@ -11,6 +11,7 @@
 // first letter (values.h). Thread-safety: constants.
 #pragma once
 
+#include <optional>
 #include <span>
 
 #include "ir/op_kind.h"
@@ -24,7 +25,7 @@ struct Form {
 
 struct OperatorRow {
   OpKind op;
-  std::span<const Form> forms, more = {};
+  std::span<const Form> forms = {}, more = {};
   const char* left = "x";
   const char* right = "x2";
   const char* attributes = "";
@@ -32,9 +33,9 @@ struct OperatorRow {
   const char* never = nullptr;
 };
 
-/// Null where the operator has no row.
-const OperatorRow* operator_row(OpKind op);
-std::span<const OperatorRow> operator_rows();
+/// The row that OpTraits::form (ops/traits.h) names; nullopt for operators on objects, which no
+/// delegate may claim.
+std::optional<OperatorRow> operator_row(OpKind op);
 
 /// Whole graphs, in which several operators meet. A delegate gets those of whose operators it has
 /// all; their $T is f32.

@@ -234,4 +234,28 @@ inline constexpr Form kCosineForms[] = {
      "y = CosineAttention(xq, xk, xv, w)"},
 };
 
+inline constexpr OperatorRow kComputeRows[] = {
+    {OpKind::kArgMax, kArgMaxForms},
+    {OpKind::kArgMin, kArgMaxForms},
+    {OpKind::kAveragePool, kPoolForms, kAveragePoolForms},
+    {OpKind::kBatchNormalization, kBatchNormForms},
+    {OpKind::kConv, kConvForms},
+    {OpKind::kCosineAttention, kCosineForms},
+    {OpKind::kFusedAttention, kAttentionForms},
+    {OpKind::kGemm, kGemmForms},
+    {OpKind::kGlobalAveragePool, kGlobalPoolForms},
+    {OpKind::kGlobalLpPool, kGlobalPoolForms},
+    {OpKind::kGlobalMaxPool, kGlobalPoolForms},
+    {OpKind::kHardmax, kSoftmaxForms, {}, "q"},
+    {OpKind::kLayerNormalization, kLayerForms, kLayerBiasForms},
+    {OpKind::kLogSoftmax, kSoftmaxForms},
+    {OpKind::kLpNormalization, kLpForms},
+    {OpKind::kLpPool, kPoolForms},
+    {OpKind::kMatMul, kMatMulForms},
+    {OpKind::kMaxPool, kPoolForms},
+    {OpKind::kRMSNormalization, kLayerForms},
+    {OpKind::kSoftmax, kSoftmaxForms},
+    {OpKind::kTopK, kTopKForms},
+};
+
 }  // namespace parallax::conformance

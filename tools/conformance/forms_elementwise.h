@@ -112,4 +112,23 @@ inline constexpr Form kSiluForms[] = {
     {"alpha", "input x $T [3, 5]\ny = Silu(x) {alpha = 1.702}"},
 };
 
+inline constexpr OperatorRow kElementwiseRows[] = {
+    {OpKind::kBitCast, kBitCastForms},
+    {OpKind::kBitShift, kBinaryForms, kBitShiftForms, "x", "k", " {direction = \"LEFT\"}"},
+    {OpKind::kCast, kCastForms},
+    {OpKind::kCastLike, kCastLikeForms},
+    {OpKind::kClip, kClipForms},
+    {OpKind::kCumProd, kCumulativeForms},
+    {OpKind::kCumSum, kCumulativeForms},
+    {OpKind::kGelu, kUnaryForms, kGeluForms},
+    {OpKind::kIsInf, kUnaryForms, kIsInfForms},
+    {OpKind::kMax, kBinaryForms, kVariadicForms},
+    {OpKind::kMin, kBinaryForms, kVariadicForms},
+    {OpKind::kMod, kBinaryForms, kModForms, "x", "d"},
+    {OpKind::kPRelu, kPReluForms},
+    {OpKind::kPow, kBinaryForms, kPowForms, "p", "p2"},
+    {OpKind::kSilu, kUnaryForms, kSiluForms},
+    {OpKind::kWhere, kWhereForms},
+};
+
 }  // namespace parallax::conformance

@@ -175,4 +175,25 @@ inline constexpr Form kMatMulBitsForms[] = {
      "y = MatMulNBits(x, w, w2, k) {K = 32, N = 5, bits = 8, block_size = 16}"},
 };
 
+inline constexpr OperatorRow kNetworksRows[] = {
+    {OpKind::kAttention, kHeadsForms},
+    {OpKind::kCausalConvWithState, kCausalConvForms},
+    {OpKind::kConvInteger, kConvIntegerForms},
+    {OpKind::kDFT, kDftForms},
+    {OpKind::kDequantizeLinear, kDequantizeForms},
+    {OpKind::kDet, kDetForms},
+    {OpKind::kDynamicQuantizeLinear, kDynamicQuantizeForms},
+    {OpKind::kEinsum, kEinsumForms},
+    {OpKind::kGRU, kGruForms},
+    {OpKind::kLSTM, kLstmForms},
+    {OpKind::kLinearAttention, kLinearAttentionForms},
+    {OpKind::kMatMulInteger, kMatMulIntegerForms},
+    {OpKind::kMatMulNBits, kMatMulBitsForms},
+    {OpKind::kQuantizeLinear, kQuantizeForms},
+    {OpKind::kRNN, kRnnForms},
+    {OpKind::kRotaryEmbedding, kRotaryForms},
+    {OpKind::kSTFT, kStftForms},
+    {OpKind::kTreeEnsemble, kTreesForms},
+};
+
 }  // namespace parallax::conformance

@@ -78,4 +78,16 @@ inline constexpr Form kGroupNormForms[] = {
      "y = GroupNormalization(x, w, w2) {num_groups = 2}"},
 };
 
+inline constexpr OperatorRow kVisionRows[] = {
+    {OpKind::kConvTranspose, kConvTransposeForms},
+    {OpKind::kDeformConv, kDeformConvForms},
+    {OpKind::kGridSample, kGridSampleForms},
+    {OpKind::kGroupNormalization, kGroupNormForms},
+    {OpKind::kInstanceNormalization, kChannelNormForms},
+    {OpKind::kLRN, kLrnForms},
+    {OpKind::kMaxRoiPool, kMaxRoiPoolForms},
+    {OpKind::kMaxUnpool, kUnpoolForms},
+    {OpKind::kRoiAlign, kRoiAlignForms},
+};
+
 }  // namespace parallax::conformance

@@ -41,10 +41,10 @@ class Suite {
   }
 
   void check_operator(OpKind op, const OperatorLimits& limits) {
-    const OperatorRow* const row = operator_row(op);
+    const auto row = operator_row(op);
     for (const DType dtype : limits.dtypes) {
       if (test_.silent) return;
-      if (row == nullptr) {
+      if (!row) {
         add_without_case(op, dtype, Outcome::kFailed,
                          "the suite has no row for this operator: what is claimed is not checked");
         continue;

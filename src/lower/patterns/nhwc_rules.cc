@@ -17,49 +17,7 @@
 namespace parallax {
 namespace {
 
-enum class Rule {
-  kNone,
-  kWindow,       ///< attribute `layout`; input 0 is the image
-  kElementwise,  ///< every input is an image or a constant
-  kAxis,         ///< attribute `axis`; input 0 is the image
-  kConcat,       ///< attribute `axis`; every input is an image
-  kAxesInput,    ///< a constant input lists axes; input 0 is the image
-  kPad,          ///< a constant input has two numbers per axis; input 0 is the image
-};
-
-Rule rule_of(OpKind op) {
-  switch (op) {
-    case OpKind::kConv:
-    case OpKind::kConvInteger:
-    case OpKind::kConvTranspose:
-    case OpKind::kMaxPool:
-    case OpKind::kAveragePool:
-    case OpKind::kGlobalAveragePool:
-    case OpKind::kGlobalMaxPool:
-    case OpKind::kResize:
-      return Rule::kWindow;
-    case OpKind::kSoftmax:
-    case OpKind::kLpNormalization:
-    case OpKind::kSplit:
-      return Rule::kAxis;
-    case OpKind::kConcat:
-      return Rule::kConcat;
-    case OpKind::kReduceMean:
-    case OpKind::kReduceSum:
-    case OpKind::kReduceMax:
-    case OpKind::kReduceL2:
-    case OpKind::kReduceSumSquare:
-    case OpKind::kSlice:
-      return Rule::kAxesInput;
-    case OpKind::kPad:
-      return Rule::kPad;
-    case OpKind::kQuantizeLinear:
-    case OpKind::kDequantizeLinear:
-      return Rule::kElementwise;
-    default:
-      return op_def(op).elementwise ? Rule::kElementwise : Rule::kNone;
-  }
-}
+NhwcRule rule_of(OpKind op) { return op_def(op).traits.nhwc; }
 
 /// Channels from which fewer multiplications outweigh transposes. On one Zen 4 core, with both
 /// transposes, as multiples of a convolution on NCHW: 64x56x56 0.39, 256x14x14 0.41, 512x7x7 0.65.
@@ -189,35 +147,35 @@ bool gains_from_nhwc(const Graph& graph, const Node& node) {
 
 std::size_t image_rank(const Graph& graph, const Node& node) {
   std::size_t rank = 0;
-  const std::size_t count = rule_of(node.op) == Rule::kElementwise ? node.inputs.size() : 1;
+  const std::size_t count = rule_of(node.op) == NhwcRule::kElementwise ? node.inputs.size() : 1;
   for (std::size_t i = 0; i < count; ++i)
     if (node.inputs[i].valid()) rank = std::max(rank, graph.values[node.inputs[i]].shape.size());
   return rank;
 }
 
 bool can_be_nhwc(const Graph& graph, const Node& node) {
-  const Rule rule = rule_of(node.op);
-  if (rule == Rule::kNone || node.inputs.empty() || !node.inputs[0].valid()) return false;
+  const NhwcRule rule = rule_of(node.op);
+  if (rule == NhwcRule::kNone || node.inputs.empty() || !node.inputs[0].valid()) return false;
   const std::size_t rank = image_rank(graph, node);
   if (!is_image_rank(rank)) return false;
-  if (rule != Rule::kElementwise && !is_image(graph, node.inputs[0], rank)) return false;
+  if (rule != NhwcRule::kElementwise && !is_image(graph, node.inputs[0], rank)) return false;
   if (node.op == OpKind::kMaxPool && node.outputs.size() > 1 && node.outputs[1].valid()) {
     return false;  // its indices are positions in NCHW order
   }
-  const bool reduces = rule == Rule::kAxesInput && node.op != OpKind::kSlice;
+  const bool reduces = rule == NhwcRule::kAxesInput && node.op != OpKind::kSlice;
   for (const ValueId output : node.outputs) {
     if (output.valid() && !reduces && !is_image(graph, output, rank)) return false;
   }
   switch (rule) {
-    case Rule::kWindow:
+    case NhwcRule::kWindow:
       return window_fits(graph, node);
-    case Rule::kElementwise:
+    case NhwcRule::kElementwise:
       return elementwise_fits(graph, node, rank);
-    case Rule::kConcat:
+    case NhwcRule::kConcat:
       return concat_fits(graph, node, rank);
-    case Rule::kAxesInput:
+    case NhwcRule::kAxesInput:
       return axes_fit(graph, node, rank);
-    case Rule::kPad:
+    case NhwcRule::kPad:
       return listed_pads(graph, node, rank).has_value();
     default:
       return true;
@@ -227,9 +185,9 @@ bool can_be_nhwc(const Graph& graph, const Node& node) {
 bool is_image_input(const Graph& graph, const Node& node, std::size_t i) {
   if (!node.inputs[i].valid()) return false;
   switch (rule_of(node.op)) {
-    case Rule::kElementwise:
+    case NhwcRule::kElementwise:
       return !has_one_element(graph, node.inputs[i]);
-    case Rule::kConcat:
+    case NhwcRule::kConcat:
       return true;
     default:
       return i == 0;
@@ -238,21 +196,21 @@ bool is_image_input(const Graph& graph, const Node& node, std::size_t i) {
 
 void adapt_to_nhwc(Graph& graph, UniqueNames& names, Node& node, std::size_t rank) {
   switch (rule_of(node.op)) {
-    case Rule::kWindow:
+    case NhwcRule::kWindow:
       set_param(node, &LayoutParams::layout, ImageLayout::kNhwc);
       return;
-    case Rule::kAxis:
-    case Rule::kConcat:
+    case NhwcRule::kAxis:
+    case NhwcRule::kConcat:
       set_param(node, &AxisParams<0>::axis, moved_axis(axis_of(node), rank));
       return;
-    case Rule::kAxesInput: {
+    case NhwcRule::kAxesInput: {
       std::vector<std::int64_t> axes = *listed_axes(graph, node);
       for (std::int64_t& axis : axes) axis = moved_axis(axis, rank);
       node.inputs[axes_input(node.op)] =
           add_constant(graph, names, node.name + "/nhwc_axes", make_i64(axes));
       return;
     }
-    case Rule::kPad: {
+    case NhwcRule::kPad: {
       const std::vector<std::int64_t> pads = *listed_pads(graph, node, rank);
       std::vector<std::int64_t> moved;
       for (const std::size_t end : {std::size_t{0}, rank}) {

@@ -230,56 +230,53 @@ std::optional<SplitRule> resize_rule(const Sized& n, int axis) {
   return rule;
 }
 
+std::optional<SplitRule> batch_normalization_rule(const Sized& n, int axis) {
+  if (axis == 1 || params_of<BatchNormalizationParams>(n.node).training_mode) return std::nullopt;
+  return first_same(n, axis);
+}
+
+std::optional<SplitRule> expand_rule(const Sized& n, int axis) {
+  return SplitRule{axis, 1, {broadcast_rows(n, 0, axis), InputRows{}}};
+}
+
 std::optional<SplitRule> rule_of(const Sized& n, int axis) {
-  switch (n.node.op) {
-    case OpKind::kMatMul:
+  switch (op_def(n.node.op).traits.rows) {
+    case RowRule::kNone:
+      return std::nullopt;
+    case RowRule::kElementwise:
+      return elementwise_rule(n, axis);
+    case RowRule::kMatMul:
       return matmul_rule(n, axis);
-    case OpKind::kGemm:
+    case RowRule::kGemm:
       return gemm_rule(n, axis);
-    case OpKind::kConv:
-    case OpKind::kMaxPool:
-    case OpKind::kAveragePool:
+    case RowRule::kWindow:
       return window_rule(n, axis);
-    case OpKind::kBatchNormalization:
-      if (axis == 1 || params_of<BatchNormalizationParams>(n.node).training_mode)
-        return std::nullopt;
-      return first_same(n, axis);
-    case OpKind::kSoftmax:
-    case OpKind::kLpNormalization:
-    case OpKind::kLayerNormalization:
-    case OpKind::kRMSNormalization:
+    case RowRule::kBatchNormalization:
+      return batch_normalization_rule(n, axis);
+    case RowRule::kNormalization:
       return normalization_rule(n, axis);
-    case OpKind::kReduceL2:
-    case OpKind::kReduceMax:
-    case OpKind::kReduceMean:
-    case OpKind::kReduceSum:
-    case OpKind::kReduceSumSquare:
+    case RowRule::kReduction:
       return reduce_rule(n, axis);
-    case OpKind::kTranspose:
+    case RowRule::kTranspose:
       return transpose_rule(n, axis);
-    case OpKind::kReshape:
-    case OpKind::kFlatten:
-    case OpKind::kSqueeze:
-    case OpKind::kUnsqueeze:
-    case OpKind::kIdentity:
+    case RowRule::kView:
       return view_rule(n, axis);
-    case OpKind::kConcat:
+    case RowRule::kConcat:
       return concat_rule(n, axis);
-    case OpKind::kSplit:
+    case RowRule::kSplit:
       return split_rule(n, axis);
-    case OpKind::kSlice:
+    case RowRule::kSlice:
       return slice_rule(n, axis);
-    case OpKind::kGather:
+    case RowRule::kGather:
       return gather_rule(n, axis);
-    case OpKind::kPad:
+    case RowRule::kPad:
       return pad_rule(n, axis);
-    case OpKind::kResize:
+    case RowRule::kResize:
       return resize_rule(n, axis);
-    case OpKind::kExpand:
-      return SplitRule{axis, 1, {broadcast_rows(n, 0, axis), InputRows{}}};
-    default:
-      return op_def(n.node.op).elementwise ? elementwise_rule(n, axis) : std::nullopt;
+    case RowRule::kExpand:
+      return expand_rule(n, axis);
   }
+  return std::nullopt;
 }
 
 /// Output 0 is there, others as wide along `axis`, or left out.

@@ -1,4 +1,4 @@
-// Properties of an operator that stages read beside its shapes: partition, layouts, splits of
+// Properties of an operator that stages read, besides its shapes: partition, layouts, splits of
 // nodes, calibrations and the conformance suite. Thread-safety: value types.
 //
 // An OpDef is made of them, and none has a default: a definition that leaves one out does not

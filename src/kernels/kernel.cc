@@ -44,11 +44,12 @@ std::int64_t tile_count(std::int64_t units, std::int64_t per_tile) {
 
 TileRange tile_range(std::int64_t units, std::int64_t tiles, std::int64_t tile,
                      std::int64_t granule) {
-  // units * tile could overflow, so the quotient and the remainder are spread separately.
+  // Granules are spread, not units: a boundary rounded down would make the next tile longer.
+  const std::int64_t granules = tile_count(units, granule);
+  // granules * tile could overflow, so the quotient and the remainder are spread separately.
   const auto boundary = [&](std::int64_t t) {
     if (t >= tiles) return units;
-    const std::int64_t at = units / tiles * t + units % tiles * t / tiles;
-    return at - at % granule;
+    return (granules / tiles * t + granules % tiles * t / tiles) * granule;
   };
   return {boundary(tile), boundary(tile + 1)};
 }

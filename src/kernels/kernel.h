@@ -143,8 +143,9 @@ std::int64_t tile_count(std::int64_t units, std::int64_t per_tile);
 struct TileRange {
   std::int64_t begin, end;
 };
-/// Returns the units of tile `tile` when `units` are spread evenly over `tiles`, inner boundaries
-/// rounded down to multiples of `granule`; a tile may be empty. REQUIRES: tiles > 0.
+/// Returns the units of tile `tile` when `units` are spread evenly over `tiles`, with boundaries
+/// that are multiples of `granule`; a tile may be empty. No tile has more than units / tiles,
+/// rounded up to a whole number of granules. REQUIRES: tiles > 0, granule > 0.
 TileRange tile_range(std::int64_t units, std::int64_t tiles, std::int64_t tile,
                      std::int64_t granule = 1);
 

@@ -255,9 +255,13 @@ Status check_in_place(const Node& node, std::span<const TensorDesc> inputs,
 /// Makes a kernel of a node; a null pointer where it does not take it.
 using KernelMaker = std::function<Result<std::unique_ptr<Kernel>>(const KernelRequest&)>;
 
+/// Bytes behind a tile's scratch that it must leave as they are.
+inline constexpr std::int64_t kPastScratch = 8192;
+
 /// Infers the output shapes, makes the kernel and runs all its tiles, last one first, over outputs
 /// and scratch filled with garbage; then, where `in_place` is true by then, over each input that it
-/// may be. Errors: kInternal where that gives other bits; of inference or the kernel;
+/// may be. Errors: kInternal where that gives other bits, or a tile writes past its scratch; of
+/// inference or the kernel;
 /// kUnsupported where `make` does not take the node.
 inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const KernelMaker& make,
                                               const bool& in_place = false) {
@@ -292,18 +296,22 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
                           : use == InputUse::kBytes           ? misaligned[i].data()
                                                               : runtime[i].bytes);
   }
-  PX_ASSIGN(const AlignedBytes scratch, AlignedBytes::allocate(kernel->scratch_bytes()));
+  const std::int64_t scratch_bytes = kernel->scratch_bytes();
+  PX_ASSIGN(const AlignedBytes scratch, AlignedBytes::allocate(scratch_bytes + kPastScratch));
   test_detail::HeapOutputs dynamic(made.dtypes, outcome.outputs);
   outcome.tiles = kernel->tiles();
   const auto run_tiles = [&]() -> Status {
     for (std::int64_t tile = outcome.tiles - 1; tile >= 0; --tile) {
-      if (scratch.size() > 0)
-        std::memset(scratch.data(), 0xA5, static_cast<std::size_t>(scratch.size()));
+      std::memset(scratch.data(), 0xA5, static_cast<std::size_t>(scratch.size()));
       const KernelArgs args{input_bytes,
                             output_bytes,
-                            {scratch.data(), static_cast<std::size_t>(scratch.size())},
+                            {scratch.data(), static_cast<std::size_t>(scratch_bytes)},
                             kernel->dynamic_outputs() ? &dynamic : nullptr};
       PX_RETURN_IF_ERROR(kernel->run_tile(tile, args));
+      if (!std::all_of(scratch.data() + scratch_bytes, scratch.data() + scratch.size(),
+                       [](std::byte byte) { return byte == std::byte{0xA5}; }))
+        return tl::unexpected(
+            Error{Stage::kRun, ErrorCode::kInternal, node.name, "a tile writes past its scratch"});
     }
     return {};
   };

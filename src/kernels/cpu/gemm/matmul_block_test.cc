@@ -22,7 +22,7 @@ TEST_P(MatMulBlocks, OfTensorsThatAreComputedWhileRunning) {
        {Case{{13, 7}, {7, 64}}, Case{{20, 7}, {7, 65}}, Case{{2, 3, 49, 32}, {2, 3, 32, 49}},
         Case{{2, 3, 49, 49}, {2, 3, 49, 33}}, Case{{1, 2, 300, 64}, {1, 2, 64, 301}},
         Case{{1, 2, 150, 601}, {1, 2, 601, 64}}, Case{{14, 1025}, {1025, 130}},
-        Case{{3, 14, 1}, {3, 1, 14}}}) {
+        Case{{14, 511}, {511, 130}}, Case{{20, 1023}, {1023, 130}}, Case{{3, 14, 1}, {3, 1, 14}}}) {
     SCOPED_TRACE(a.to_string() + " " + b.to_string());
     KernelRun run = matmul_run(a, b);
     expect_products(GetParam(), run, kSums);
@@ -35,7 +35,7 @@ TEST_P(MatMulBlocks, OfTensorsThatAreComputedWhileRunning) {
 }
 
 TEST_P(MatMulBlocks, OfATransposedOperand) {
-  for (const std::int64_t depth : {1, 33, 601}) {
+  for (const std::int64_t depth : {1, 33, 511, 601}) {
     SCOPED_TRACE(depth);
     KernelRun run = matmul_run({2, 40, depth}, {2, 70, depth});
     run.attributes = test_attributes({{"b_perm", std::vector<std::int64_t>{0, 2, 1}}});

@@ -141,16 +141,12 @@ InferResult infer_top_k(const InferContext& context) {
   return outputs;
 }
 
-OpTraits reduction_traits(NhwcRule nhwc, RowRule rows, ConformanceForm form) {
-  return {.work = WorkKind::kReduction,
-          .flops = PaperFlops::kInputs,
-          .nhwc = nhwc,
-          .rows = rows,
-          .form = form};
-}
-
-OpDef reduction(OpKind kind, const OpTraits& traits, InferResult (*infer)(const InferContext&)) {
-  OpDef def(kind, traits);
+OpDef reduction(OpKind kind, ConformanceForm form, InferResult (*infer)(const InferContext&)) {
+  OpDef def(kind, {.work = WorkKind::kReduction,
+                   .flops = PaperFlops::kInputs,
+                   .nhwc = NhwcRule::kAxesInput,
+                   .rows = RowRule::kReduction,
+                   .form = form});
   def.max_inputs = 2;
   def.attributes = attributes_of<ReduceParams>();
   def.infer = infer;
@@ -180,81 +176,61 @@ constexpr DTypeSet kOrderedTypes =
 
 const OpDef& op_def_ReduceL1() {
   static const OpDef def =
-      reduction(OpKind::kReduceL1,
-                reduction_traits(NhwcRule::kNone, RowRule::kNone, ConformanceForm::kReduction),
-                infer_reduce<kSumTypes>);
+      reduction(OpKind::kReduceL1, ConformanceForm::kReduction, infer_reduce<kSumTypes>);
   return def;
 }
 
 const OpDef& op_def_ReduceLogSum() {
-  static const OpDef def = reduction(
-      OpKind::kReduceLogSum,
-      reduction_traits(NhwcRule::kNone, RowRule::kNone, ConformanceForm::kReductionOfPositive),
-      infer_reduce<kSumTypes>);
+  static const OpDef def = reduction(OpKind::kReduceLogSum, ConformanceForm::kReductionOfPositive,
+                                     infer_reduce<kSumTypes>);
   return def;
 }
 
 const OpDef& op_def_ReduceLogSumExp() {
   static const OpDef def =
-      reduction(OpKind::kReduceLogSumExp,
-                reduction_traits(NhwcRule::kNone, RowRule::kNone, ConformanceForm::kReduction),
-                infer_reduce<kSumTypes>);
+      reduction(OpKind::kReduceLogSumExp, ConformanceForm::kReduction, infer_reduce<kSumTypes>);
   return def;
 }
 
 const OpDef& op_def_ReduceProd() {
-  static const OpDef def =
-      reduction(OpKind::kReduceProd,
-                reduction_traits(NhwcRule::kNone, RowRule::kNone, ConformanceForm::kReduction),
-                infer_reduce<kSumTypes, product_of>);
+  static const OpDef def = reduction(OpKind::kReduceProd, ConformanceForm::kReduction,
+                                     infer_reduce<kSumTypes, product_of>);
   return def;
 }
 
 const OpDef& op_def_ReduceMin() {
-  static const OpDef def =
-      reduction(OpKind::kReduceMin,
-                reduction_traits(NhwcRule::kNone, RowRule::kNone, ConformanceForm::kReduction),
-                infer_reduce<kOrderedTypes, smaller_of>);
+  static const OpDef def = reduction(OpKind::kReduceMin, ConformanceForm::kReduction,
+                                     infer_reduce<kOrderedTypes, smaller_of>);
   return def;
 }
 
 const OpDef& op_def_ReduceL2() {
-  static const OpDef def = reduction(
-      OpKind::kReduceL2,
-      reduction_traits(NhwcRule::kAxesInput, RowRule::kReduction, ConformanceForm::kReduction),
-      infer_reduce<kSumTypes>);
+  static const OpDef def =
+      reduction(OpKind::kReduceL2, ConformanceForm::kReduction, infer_reduce<kSumTypes>);
   return def;
 }
 
 const OpDef& op_def_ReduceMean() {
-  static const OpDef def = reduction(
-      OpKind::kReduceMean,
-      reduction_traits(NhwcRule::kAxesInput, RowRule::kReduction, ConformanceForm::kReduction),
-      infer_reduce<kSumTypes>);
+  static const OpDef def =
+      reduction(OpKind::kReduceMean, ConformanceForm::kReduction, infer_reduce<kSumTypes>);
   return def;
 }
 
 const OpDef& op_def_ReduceSum() {
-  static const OpDef def = reduction(
-      OpKind::kReduceSum,
-      reduction_traits(NhwcRule::kAxesInput, RowRule::kReduction, ConformanceForm::kReduction),
-      infer_reduce<kSumTypes, sum_of>);
+  static const OpDef def =
+      reduction(OpKind::kReduceSum, ConformanceForm::kReduction, infer_reduce<kSumTypes, sum_of>);
   return def;
 }
 
 const OpDef& op_def_ReduceSumSquare() {
-  static const OpDef def = reduction(
-      OpKind::kReduceSumSquare,
-      reduction_traits(NhwcRule::kAxesInput, RowRule::kReduction, ConformanceForm::kReduction),
-      infer_reduce<kSumTypes>);
+  static const OpDef def =
+      reduction(OpKind::kReduceSumSquare, ConformanceForm::kReduction, infer_reduce<kSumTypes>);
   return def;
 }
 
 const OpDef& op_def_ReduceMax() {
-  static const OpDef def = reduction(
-      OpKind::kReduceMax,
-      reduction_traits(NhwcRule::kAxesInput, RowRule::kReduction, ConformanceForm::kReduction),
-      infer_reduce<kOrderedTypes, larger_of>);
+  static const OpDef def = reduction(OpKind::kReduceMax, ConformanceForm::kReduction,
+                                     infer_reduce<kOrderedTypes, larger_of>);
   return def;
 }
 

@@ -81,6 +81,16 @@ TEST(LayoutNhwc, TurnsTheAxesOfNormsAndOfSquares) {
   EXPECT_EQ(node_named(graph, "columns").attributes.get_int("axis", -1), 2);
 }
 
+TEST(LayoutNhwc, TurnsTheAxesOfEveryReduction) {
+  for (const std::string op :
+       {"ReduceL1", "ReduceL2", "ReduceLogSum", "ReduceLogSumExp", "ReduceMax", "ReduceMean",
+        "ReduceMin", "ReduceProd", "ReduceSum", "ReduceSumSquare"}) {
+    const Graph graph =
+        after_layout(kTwoConvolutions + "const k i64 [1] = [1]\nc = " + op + "(b, k)\noutput c", 3);
+    EXPECT_EQ(operators_of(graph), "Transpose Conv Conv " + op + " Transpose");
+  }
+}
+
 TEST(LayoutNhwc, LeavesASingleConvolutionAlone) {
   const std::string text =
       "input x f32 [1, 3, 8, 8]\nconst w f32 [4, 3, 3, 3] = fill 0.5\na = Conv(x, w)\n"

@@ -67,6 +67,7 @@ TEST(RowRules, SayWhichRowsOfInput0AreNeeded) {
       {"f32 [16, 4]", "const i i64 [8] = [0, 1, 2, 3, 4, 5, 6, 7]\ny = Gather(x, i)", 0, "whole"},
       {"f32 [16, 4]", "const a i64 [1] = [1]\ny = ReduceMean(x, a) {keepdims = 0}", 0, "0 4 8"},
       {"f32 [16, 4]", "const a i64 [1] = [0]\ny = ReduceMean(x, a)", 0, "none"},
+      {"f32 [16, 4]", "const a i64 [1] = [1]\ny = ReduceMin(x, a) {keepdims = 0}", 0, "0 4 8"},
   };
   for (const Row& row : rows)
     EXPECT_EQ(

@@ -42,6 +42,20 @@ def test_a_size_that_decides_a_branch(outputs, rows, shape, axes):
         assert y.shape == shape
 
 
+def test_a_branch_that_is_not_taken_need_not_suit_the_sizes(outputs):
+    """As in Silero VAD: each branch of an If on a value squeezes another axis, of which one has an element."""
+    def squeezed(axis, name):
+        inner = [w.graph([w.node(op, ["x", *axes], [name])], [], [w.blob(1, name)]) for op, axes in (("Squeeze", [axis]), ("Identity", []))]
+        nodes = [w.node("Shape", ["x"], ["s"]), w.node("Gather", ["s", axis], ["n"], axis=0), w.node("Equal", ["n", "one"], ["c"]),
+                 w.node("If", ["c"], [name], then_branch=inner[0], else_branch=inner[1])]
+        return w.graph(nodes, [], [w.blob(1, name)])
+    nodes = [w.node("If", ["first"], ["y"], then_branch=squeezed("zero", "a"), else_branch=squeezed("one", "b"))]
+    model = w.model(nodes, [w.value("x", w.FLOAT, ["n", "m"]), w.value("first", w.BOOL, [])], [w.blob(1, "y")], [w.ints("zero", [0]), ONE])
+    x = np.ones((1, 3), np.float32)
+    [y] = outputs(model, {"x": x, "first": np.array(True)})
+    assert y.shape == (3,)
+
+
 def test_an_input_without_a_shape(outputs, refused, tmp_path):
     untyped = w.blob(1, "x") + w.blob(2, w.blob(1, w.number(1, w.FLOAT)))
     model = w.model([w.node("Relu", ["x"], ["y"])], [untyped], [w.value("y", w.FLOAT, ["a", "b"])])

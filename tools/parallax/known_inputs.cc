@@ -81,16 +81,6 @@ std::optional<std::vector<std::int64_t>> known_dims(const Options& options, cons
   return dims;
 }
 
-/// Whether an If has two branches as short as "Squeeze if the axis has one element, else Identity":
-/// without sizes the loader takes it for the branch that squeezes.
-bool may_squeeze(const FileReport& file) {
-  constexpr int kFewNodes = 2;  // the axes may be a Constant
-  std::map<std::string, int> short_branches;
-  for (const FileBody& body : file.bodies)
-    if (body.op == "If" && body.nodes <= kFewNodes && ++short_branches[body.node] == 2) return true;
-  return false;
-}
-
 bool gives_sizes(const Options& options) {
   return !options.shapes.empty() || !options.dims.empty() || !options.inputs.empty();
 }
@@ -101,19 +91,24 @@ std::vector<KnownInput> known_inputs(const Options& options, const Result<Model>
   const bool refused = !loaded && (loaded.error().code == ErrorCode::kUnsupported ||
                                    loaded.error().code == ErrorCode::kInvalidModel);
   if (!gives_sizes(options) || (!loaded && !refused)) return {};
+  const bool apart = loaded && tells_apart(options, *loaded);
+  const bool all = refused || options.loads_with_sizes;
+  if (!all && !apart && !names_another(options, *loaded)) return {};
   const auto file = inspect_file(options.model);
   if (!file) return {};
-  const bool squeezes = may_squeeze(*file);
-  const bool apart = loaded && tells_apart(options, *loaded);
-  if (loaded && !apart && !squeezes && !names_another(options, *loaded)) return {};
   std::vector<KnownInput> known;
   for (const FileTensor& input : file->inputs) {
     KnownInput one{input.name};
-    if (refused || apart || squeezes) one.dims = known_dims(options, input, refused || squeezes);
+    if (all || apart) one.dims = known_dims(options, input, all);
     const bool replaces = input.has_default && is_given(options, input.name);
     if (input.has_default ? replaces : one.dims.has_value()) known.push_back(std::move(one));
   }
   return known;
+}
+
+bool may_load_with_sizes(const Options& options, const Error& error) {
+  return !options.loads_with_sizes && gives_sizes(options) && error.stage == Stage::kRun &&
+         error.code == ErrorCode::kUnsupported;
 }
 
 bool names_dimension(const Options& options, const std::string& name) {

@@ -13,6 +13,7 @@
 #include "commands.h"
 #include "example.h"
 #include "files.h"
+#include "known_inputs.h"
 #include "options.h"
 #include "parallax/version.h"
 
@@ -72,7 +73,13 @@ Status finish(Command command, const Options& options) {
   if (!options.json.empty() && options.json != "-") {
     if (auto status = check_writable(options.json); !status) return status;
   }
-  if (auto status = command(options); !status) {
+  Status status = command(options);
+  if (!status && may_load_with_sizes(options, status.error())) {
+    Options again = options;
+    again.loads_with_sizes = true;
+    if (command(again)) status = {};
+  }
+  if (!status) {
     if (status.error().code == ErrorCode::kUnboundSymbol) {
       const std::string would_do = complete_command(options);
       status.error().message +=

@@ -79,6 +79,8 @@ struct Options {
   std::vector<std::string> delegates;
   PlanOptions plan;
   bool require_full_delegation = false;
+  /// Gives the loader all sizes of the command line, not only those that it asks for.
+  bool loads_with_sizes = false;
   std::string trace;  ///< bench: the file for a run's trace
   bool ops = false;
   int warmup = 5;

@@ -36,7 +36,7 @@ class IfRunner : public BodyRunner {
     const std::size_t body = *condition != std::byte{0} ? 0 : 1;
     if (only_branch(node_).value_or(body) != body)
       return tl::unexpected(body_error(
-          ErrorCode::kInvalidInput, node_,
+          ErrorCode::kUnsupported, node_,
           "an axis that is squeezed must have one element, as the model is loaded; with the sizes "
           "of its inputs in LoadOptions::inputs it is loaded for others"));
     std::vector<const std::byte*> inputs;

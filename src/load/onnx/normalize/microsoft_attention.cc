@@ -1,6 +1,7 @@
 // Attention as ONNX Runtime writes it, in products, Softmax and masks.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -10,7 +11,12 @@
 namespace parallax {
 namespace {
 
-constexpr float kLowest = std::numeric_limits<float>::lowest();
+/// The lowest finite number of a floating-point type of 16 bits; for others that of f32.
+double lowest_of(DType dtype) {
+  if (dtype == DType::kF16) return -65504;
+  if (dtype == DType::kBF16) return -0x1.FEp127;
+  return std::numeric_limits<float>::lowest();
+}
 
 /// For each query and key whether the query sees it.
 ValueId visible(Rewriting& to, const AttentionParts& parts) {
@@ -152,8 +158,10 @@ ValueId mask_bias(Rewriting& to, ValueId mask, ValueId key, float filter) {
     kept = to.cast_to(mask, to.dtype(key));
   }
   if (rank < 1 || rank > 3) to.refuse("a mask of this rank is not supported");
-  // (1 - kept) * filter.
-  const ValueId bias = to.mul(to.sub(to.number(1, key), kept), filter);
+  // (1 - kept) * filter, where 0 times an infinity would be NaN.
+  const double least = lowest_of(to.dtype(key));
+  const ValueId bias =
+      to.mul(to.sub(to.number(1, key), kept), std::max(static_cast<double>(filter), least));
   return rank == 3 ? to.unsqueeze(bias, {1}) : to.unsqueeze(bias, {1, 2});
 }
 
@@ -174,7 +182,8 @@ ValueId write_attention(Rewriting& to, const AttentionParts& parts) {
   }
   for (const ValueId bias : parts.biases) scores = to.add(scores, bias);
   if (parts.causal)
-    scores = to.op(OpKind::kWhere, {visible(to, parts), scores, to.number(kLowest, scores)});
+    scores = to.op(OpKind::kWhere,
+                   {visible(to, parts), scores, to.number(lowest_of(to.dtype(scores)), scores)});
   const ValueId weights = to.op(OpKind::kSoftmax, {scores}, with_axis(-1));
   const ValueId heads = to.op(OpKind::kMatMul, {weights, parts.value});
   return to.reshape(to.transpose(heads, {0, 2, 1, 3}), {0, 0, -1});

@@ -225,8 +225,19 @@ InferResult infer_pad(const InferContext& context) {
   return one_output(x.dtype, std::move(shape));
 }
 
-OpDef arrangement(OpKind kind, const OpTraits& traits, InferResult (*infer)(const InferContext&)) {
-  OpDef def(kind, traits);
+/// Which parts of a node that arranges elements turn and split; the rest is the same for all.
+struct Arranged {
+  Stated<NhwcRule> nhwc;
+  Stated<RowRule> rows;
+};
+
+OpDef arrangement(OpKind kind, const Arranged& arranged,
+                  InferResult (*infer)(const InferContext&)) {
+  OpDef def(kind, {.work = WorkKind::kMovement,
+                   .flops = PaperFlops::kNone,
+                   .nhwc = arranged.nhwc,
+                   .rows = arranged.rows,
+                   .form = ConformanceForm::kOwn});
   def.infer = infer;
   def.macs = macs_none;
   return def;
@@ -236,12 +247,7 @@ OpDef arrangement(OpKind kind, const OpTraits& traits, InferResult (*infer)(cons
 
 const OpDef& op_def_Transpose() {
   static const OpDef def = [] {
-    OpDef d = arrangement(OpKind::kTranspose,
-                          {.work = WorkKind::kMovement,
-                           .flops = PaperFlops::kNone,
-                           .nhwc = NhwcRule::kNone,
-                           .rows = RowRule::kTranspose,
-                           .form = ConformanceForm::kOwn},
+    OpDef d = arrangement(OpKind::kTranspose, {.nhwc = NhwcRule::kNone, .rows = RowRule::kTranspose},
                           infer_transpose);
     d.attributes = attributes_of<TransposeParams>();
     return d;
@@ -251,12 +257,7 @@ const OpDef& op_def_Transpose() {
 
 const OpDef& op_def_Concat() {
   static const OpDef def = [] {
-    OpDef d = arrangement(OpKind::kConcat,
-                          {.work = WorkKind::kMovement,
-                           .flops = PaperFlops::kNone,
-                           .nhwc = NhwcRule::kConcat,
-                           .rows = RowRule::kConcat,
-                           .form = ConformanceForm::kOwn},
+    OpDef d = arrangement(OpKind::kConcat, {.nhwc = NhwcRule::kConcat, .rows = RowRule::kConcat},
                           infer_concat);
     d.max_inputs = -1;
     d.attributes = attributes_of<OptionalAxisParams>();
@@ -267,12 +268,7 @@ const OpDef& op_def_Concat() {
 
 const OpDef& op_def_Expand() {
   static const OpDef def = [] {
-    OpDef d = arrangement(OpKind::kExpand,
-                          {.work = WorkKind::kMovement,
-                           .flops = PaperFlops::kNone,
-                           .nhwc = NhwcRule::kNone,
-                           .rows = RowRule::kExpand,
-                           .form = ConformanceForm::kOwn},
+    OpDef d = arrangement(OpKind::kExpand, {.nhwc = NhwcRule::kNone, .rows = RowRule::kExpand},
                           infer_expand);
     d.since = 8;
     d.min_inputs = 2;
@@ -285,7 +281,7 @@ const OpDef& op_def_Expand() {
 
 const OpDef& op_def_Tile() {
   static const OpDef def = [] {
-    OpDef d = arrangement(OpKind::kTile, whole_tensors(WorkKind::kMovement, ConformanceForm::kOwn),
+    OpDef d = arrangement(OpKind::kTile, {.nhwc = NhwcRule::kNone, .rows = RowRule::kNone},
                           infer_tile);
     d.min_inputs = 2;
     d.max_inputs = 2;
@@ -297,12 +293,7 @@ const OpDef& op_def_Tile() {
 
 const OpDef& op_def_Pad() {
   static const OpDef def = [] {
-    OpDef d = arrangement(OpKind::kPad,
-                          {.work = WorkKind::kMovement,
-                           .flops = PaperFlops::kNone,
-                           .nhwc = NhwcRule::kPad,
-                           .rows = RowRule::kPad,
-                           .form = ConformanceForm::kOwn},
+    OpDef d = arrangement(OpKind::kPad, {.nhwc = NhwcRule::kPad, .rows = RowRule::kPad},
                           infer_pad);
     d.min_inputs = 2;
     d.max_inputs = 4;

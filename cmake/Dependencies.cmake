@@ -24,6 +24,12 @@ find_path(PROTOZERO_INCLUDE protozero/pbf_reader.hpp REQUIRED)
 add_library(protozero INTERFACE)
 target_include_directories(protozero SYSTEM INTERFACE ${PROTOZERO_INCLUDE})
 
+# flatc runs when the build begins, also in a cross build.
+find_program(FLATC flatc REQUIRED)
+find_path(FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
+add_library(px_flatbuffers INTERFACE)
+target_include_directories(px_flatbuffers SYSTEM INTERFACE ${FLATBUFFERS_INCLUDE})
+
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED)
 add_library(px_xxhash INTERFACE)
 target_include_directories(px_xxhash SYSTEM INTERFACE ${XXHASH_INCLUDE})

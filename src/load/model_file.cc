@@ -6,6 +6,8 @@
 #include "load/onnx/describe.h"
 #include "load/onnx/metadata.h"
 #include "load/onnx/onnx.h"
+#include "load/tflite/tflite.h"
+#include "load/tflite/tflite_file.h"
 
 namespace parallax {
 namespace {
@@ -21,6 +23,7 @@ struct FileFormat {
 
 /// The last row takes what no other does: an ONNX file begins with no bytes of its own.
 constexpr std::array kFileFormats = {
+    FileFormat{is_tflite, load_tflite, check_tflite, describe_tflite, read_tflite_metadata},
     FileFormat{[](std::span<const std::byte>) { return true; }, load_onnx, check_onnx,
                describe_onnx, read_onnx_metadata},
 };

@@ -5,8 +5,6 @@
 #include <cstdint>
 #include <deque>
 #include <limits>
-#include <new>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,6 +19,7 @@
 #include "load/onnx/known_inputs.h"
 #include "load/onnx/proto.h"
 #include "load/onnx/structure.h"
+#include "load/within_memory.h"
 #include "ops/infer.h"
 
 namespace parallax {
@@ -85,22 +84,6 @@ Result<OnnxModel> parse_onnx_file(std::span<const std::byte> bytes) {
   if (foreign) return invalid_model(fmt::format("not an ONNX model but {}", *foreign));
   return model;
 }
-
-namespace {
-
-/// Returns load(), with errors for a lack of memory.
-template <class Load>
-auto within_memory(Load load) -> decltype(load()) {
-  try {
-    return load();
-  } catch (const std::bad_alloc&) {
-    return tl::unexpected(load_error(ErrorCode::kOutOfMemory, "not enough memory for the model"));
-  } catch (const std::length_error&) {
-    return tl::unexpected(load_error(ErrorCode::kOutOfMemory, "not enough memory for the model"));
-  }
-}
-
-}  // namespace
 
 Result<Graph> load_onnx(const ModelBytes& model, const LoadOptions& options,
                         std::vector<NamedFile>* external, LoadQuota* quota) {

@@ -1,0 +1,101 @@
+// What a TFLite file says about itself.
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "base/checked.h"
+#include "base/status.h"
+#include "load/names.h"
+#include "load/tflite/rules.h"
+#include "load/tflite/tflite.h"
+
+namespace parallax {
+namespace {
+
+std::string type_name(schema::TensorType type) {
+  const auto dtype = dtype_of(type);
+  if (dtype) return std::string(to_string(*dtype));
+  return type == schema::TensorType::COMPLEX64 ? "complex64" : "unknown";
+}
+
+FileTensor describe(const schema::SubGraph& graph, std::int32_t index) {
+  const schema::Tensor& tensor = *graph.tensors()->Get(static_cast<flatbuffers::uoffset_t>(index));
+  FileTensor described{std::string(text_of(tensor.name())), type_name(tensor.type()), {}};
+  described.shape.emplace();
+  const Dims dims = dims_of(tensor);
+  const auto open = elements_of(tensor.shape_signature());
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(dims.rank()); ++axis)
+    described.shape->push_back(
+        {axis < open.size() && open[axis] < 0 ? -1 : dims[static_cast<int>(axis)], ""});
+  return described;
+}
+
+void add_weights(const TfliteFile& file, const schema::SubGraph& graph, FileReport& report) {
+  std::map<std::string, FileWeights> by_type;
+  for (std::size_t i = 0; i < length_of(graph.tensors()); ++i) {
+    const schema::Tensor& tensor = *graph.tensors()->Get(static_cast<flatbuffers::uoffset_t>(i));
+    const auto bytes = constant_bytes(file, tensor);
+    if (bytes.empty()) continue;
+    FileWeights& weights = by_type[type_name(tensor.type())];
+    ++weights.tensors;
+    weights.parameters = saturating_add(weights.parameters, dims_of(tensor).elements());
+    weights.bytes = saturating_add(weights.bytes, std::ssize(bytes));
+  }
+  for (auto& [type, weights] : by_type) {
+    weights.type = type;
+    report.weights.push_back(std::move(weights));
+  }
+  std::ranges::stable_sort(report.weights, std::greater{}, &FileWeights::bytes);
+}
+
+void add_operators(const TfliteFile& file, FileReport& report) {
+  std::map<std::string, FileOperator> by_name;
+  for (const TfliteSubgraph& subgraph : file.subgraphs) {
+    for (const std::int32_t index : subgraph.order) {
+      const auto& op =
+          *subgraph.graph->operators()->Get(static_cast<flatbuffers::uoffset_t>(index));
+      const schema::OperatorCode& code = code_of(file, op);
+      FileOperator& row = by_name[code_name(code)];
+      ++report.nodes;
+      ++row.count;
+      row.opset = std::max<std::int64_t>(row.opset, code.version());
+      row.supported = tflite_rule(builtin_of(code)) != nullptr;
+    }
+  }
+  for (auto& [name, row] : by_name) {
+    row.name = shorten(name);
+    report.operators.push_back(std::move(row));
+  }
+  std::ranges::stable_sort(report.operators, std::greater{}, &FileOperator::count);
+}
+
+}  // namespace
+
+Result<DescribedModel> describe_tflite(std::span<const std::byte> bytes) {
+  PX_ASSIGN(const TfliteFile file, open_tflite(bytes));
+  const schema::SubGraph& graph = *file.subgraphs.front().graph;
+  DescribedModel described;
+  FileReport& report = described.report;
+  report.format = "TFLite";
+  report.format_version = file.model->version();
+  for (const std::int32_t input : elements_of(graph.inputs()))
+    report.inputs.push_back(describe(graph, input));
+  for (const std::int32_t output : elements_of(graph.outputs()))
+    report.outputs.push_back(describe(graph, output));
+  add_operators(file, report);
+  for (const TfliteSubgraph& subgraph : file.subgraphs) add_weights(file, *subgraph.graph, report);
+  PX_ASSIGN(report.metadata, read_tflite_metadata(bytes, text_of(graph.name())));
+  described.kinds.resize(report.operators.size());
+  return described;
+}
+
+Result<ModelMetadata> read_tflite_metadata(std::span<const std::byte> bytes,
+                                           std::string_view graph_name) {
+  PX_ASSIGN(const TfliteFile file, open_tflite(bytes));
+  ModelMetadata metadata;
+  metadata.graph_name = shorten(graph_name, ModelMetadata::kMaxBytes / 2);
+  metadata.doc_string = shorten(text_of(file.model->description()), ModelMetadata::kMaxBytes / 2);
+  return metadata;
+}
+
+}  // namespace parallax

@@ -1,0 +1,69 @@
+#include "load/tflite/operator.h"
+
+#include <fmt/core.h>
+
+namespace parallax {
+
+ValueId TfliteOperator::need(std::size_t i) {
+  if (!has(i)) invalid(fmt::format("input {} is missing", i));
+  return in(i);
+}
+
+std::optional<std::vector<std::int64_t>> TfliteOperator::known_ints(std::size_t i) {
+  const ValueId value = need(i);
+  if (const Constant* const given = OperatorWriter::constant(value)) return integers(*given);
+  const Value* const known = typed(value);
+  if (known == nullptr || !known->content) return std::nullopt;
+  std::vector<std::int64_t> elements;
+  for (const Expr& element : *known->content) {
+    if (!element.constant()) return std::nullopt;
+    elements.push_back(*element.constant());
+  }
+  return elements;
+}
+
+std::vector<std::int64_t> TfliteOperator::need_ints(std::size_t i, std::string_view what) {
+  auto elements = known_ints(i);
+  if (!elements) refuse(fmt::format("{} must be constants", what));
+  return std::move(elements).value_or(std::vector<std::int64_t>{});
+}
+
+ValueId TfliteOperator::as_i64(std::size_t i) {
+  const auto known = known_ints(i);
+  return known && rank(in(i)) == 1 ? ints(*known) : cast_to(need(i), DType::kI64);
+}
+
+std::int64_t TfliteOperator::from_front(std::int64_t axis, int rank) {
+  const auto normal = normalize_axis(axis, rank);
+  if (!normal && !failed())
+    invalid(fmt::format("there is no axis {} in {} dimensions", axis, rank));
+  return normal.value_or(0);
+}
+
+void TfliteOperator::result(std::size_t i, ValueId value) {
+  if (i < results_.size()) results_[i] = value;
+}
+
+ValueId TfliteOperator::clip(ValueId value, float low, float high) {
+  return op(OpKind::kClip, {value, number(low, value), number(high, value)});
+}
+
+void TfliteOperator::activated(ValueId value, schema::ActivationFunctionType function) {
+  using Function = schema::ActivationFunctionType;
+  switch (function) {
+    case Function::NONE:
+      return result(value);
+    case Function::RELU:
+      return result(op(OpKind::kRelu, {value}));
+    case Function::RELU_N1_TO_1:
+      return result(clip(value, -1, 1));
+    case Function::RELU6:
+      return result(clip(value, 0, 6));
+    case Function::TANH:
+      return result(op(OpKind::kTanh, {value}));
+    default:
+      refuse(fmt::format("activation {} is not supported", static_cast<int>(function)));
+  }
+}
+
+}  // namespace parallax

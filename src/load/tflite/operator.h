@@ -1,0 +1,89 @@
+// One operator of a TFLite file while a rule writes the nodes that it becomes. Not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "load/operator_writer.h"
+#include "load/tflite/tflite_file.h"
+
+namespace parallax {
+
+namespace schema = tflite_schema;
+
+/// A table without fields: each has its default.
+template <class Options>
+const Options& default_options() {
+  // A table begins with the distance to its vtable, which here states 4 bytes of its own and 4 of
+  // the table.
+  alignas(4) static constexpr std::uint8_t kBytes[] = {4, 0, 4, 0, 4, 0, 0, 0};
+  return *reinterpret_cast<const Options*>(kBytes + 4);
+}
+
+class TfliteOperator : public OperatorWriter {
+ public:
+  /// `inputs`: the values that are read, invalid ids where an input is left out.
+  /// `outputs`: the tensors that are written, null for one left out.
+  TfliteOperator(GraphWriter& writer, const schema::Operator& file, FileOperatorName name,
+                 std::vector<ValueId> inputs, std::vector<const schema::Tensor*> outputs,
+                 std::function<Status()> infer)
+      : OperatorWriter(writer, std::move(name), std::move(infer), NodeOrigin::kLoader),
+        file_(file),
+        inputs_(std::move(inputs)),
+        outputs_(std::move(outputs)),
+        results_(outputs_.size()) {}
+
+  /// The options; defaults if the file has none.
+  template <class Options>
+  const Options& options() const {
+    const Options* const given = file_.builtin_options_as<Options>();
+    return given == nullptr ? default_options<Options>() : *given;
+  }
+  const schema::Operator& file() const { return file_; }
+
+  std::size_t inputs() const { return inputs_.size(); }
+  const std::vector<ValueId>& all_inputs() const { return inputs_; }
+  bool has(std::size_t i) const { return i < inputs_.size() && inputs_[i].valid(); }
+  /// An input, invalid if it is left out.
+  ValueId in(std::size_t i) const { return has(i) ? inputs_[i] : ValueId{}; }
+  /// An input that must be there.
+  ValueId need(std::size_t i);
+  /// The integers of an input that must be a constant, by the name of what they are.
+  std::vector<std::int64_t> need_ints(std::size_t i, std::string_view what);
+  /// The integers of an input if they are known.
+  std::optional<std::vector<std::int64_t>> known_ints(std::size_t i);
+  /// An input of integers as i64, as ONNX's lists of sizes, axes and indices are.
+  ValueId as_i64(std::size_t i);
+  /// `axis` of a tensor of rank `rank`, counted from the front. Fails if there is no such axis.
+  std::int64_t from_front(std::int64_t axis, int rank);
+
+  std::size_t outputs() const { return outputs_.size(); }
+  /// The type that the file states for an output; nullopt for one that Parallax lacks.
+  std::optional<DType> output_type(std::size_t i) const {
+    return i < outputs_.size() && outputs_[i] != nullptr ? dtype_of(outputs_[i]->type())
+                                                         : std::nullopt;
+  }
+  const std::vector<ValueId>& results() const { return results_; }
+  /// Sets an output.
+  void result(ValueId value) { result(0, value); }
+  void result(std::size_t i, ValueId value);
+  /// Sets output 0 to the activation of `value`.
+  void activated(ValueId value, schema::ActivationFunctionType function);
+  ValueId clip(ValueId value, float low, float high);
+  /// `value` limited from below.
+  ValueId at_least(ValueId value, double low) {
+    return op(OpKind::kMax, {value, number(low, value)});
+  }
+
+ private:
+  const schema::Operator& file_;
+  const std::vector<ValueId> inputs_;
+  const std::vector<const schema::Tensor*> outputs_;
+  std::vector<ValueId> results_;
+};
+
+}  // namespace parallax

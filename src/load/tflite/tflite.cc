@@ -1,0 +1,53 @@
+#include "load/tflite/tflite.h"
+
+#include "base/status.h"
+#include "load/names.h"
+#include "load/tflite/assemble.h"
+#include "load/within_memory.h"
+#include "ops/infer.h"
+
+namespace parallax {
+namespace {
+
+/// Bytes that a node, its results and a plan of them take.
+constexpr std::int64_t kBytesPerNode = 1536;
+
+std::int64_t operators_of(const TfliteFile& file) {
+  std::int64_t count = 0;
+  for (const TfliteSubgraph& subgraph : file.subgraphs) count += std::ssize(subgraph.order);
+  return count;
+}
+
+Result<Graph> load(const ModelBytes& model, LoadQuota& quota,
+                   std::vector<UnsupportedNode>* noted = nullptr) {
+  PX_ASSIGN(const TfliteFile file, open_tflite(model.bytes));
+  quota.allow_file(std::ssize(model.bytes));
+  quota.allow_kept(operators_of(file) * kBytesPerNode);
+  const auto& owner = file.copy == nullptr ? model.owner : file.copy;
+  PX_ASSIGN(Graph graph, assemble_tflite(file, owner, quota, noted));
+  settle(graph, quota);
+  PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));
+  return graph;
+}
+
+}  // namespace
+
+Result<Graph> load_tflite(const ModelBytes& model, const LoadOptions& /*options*/,
+                          std::vector<NamedFile>* /*external*/, LoadQuota* quota) {
+  LoadQuota own;
+  return within_memory([&] { return load(model, quota == nullptr ? own : *quota); });
+}
+
+Result<std::vector<UnsupportedNode>> check_tflite(const ModelBytes& model,
+                                                  const LoadOptions& /*options*/) {
+  return within_memory([&]() -> Result<std::vector<UnsupportedNode>> {
+    LoadQuota quota;
+    std::vector<UnsupportedNode> noted;
+    auto graph = load(model, quota, &noted);
+    const bool listed = !noted.empty() && !graph && graph.error().code == ErrorCode::kUnsupported;
+    if (!graph && !listed) return tl::unexpected(std::move(graph).error());
+    return noted;
+  });
+}
+
+}  // namespace parallax

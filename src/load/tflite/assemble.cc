@@ -1,4 +1,4 @@
-#include "load/tflite/assemble.h"
+#include "load/tflite/assembler.h"
 
 #include <fmt/format.h>
 
@@ -8,19 +8,9 @@
 #include "base/status.h"
 #include "load/names.h"
 #include "load/tflite/quantization.h"
-#include "load/tflite/rules.h"
-#include "ops/infer.h"
 
 namespace parallax {
 namespace {
-
-/// Context of all subgraphs of a file.
-struct Context {
-  const TfliteFile& file;
-  const std::shared_ptr<const void> owner;
-  LoadQuota& quota;
-  std::vector<UnsupportedNode>* noted = nullptr;
-};
 
 UnsupportedNode note_of(const TfliteFile& file, const schema::Operator& op, std::string name,
                         const Error& error) {
@@ -29,51 +19,27 @@ UnsupportedNode note_of(const TfliteFile& file, const schema::Operator& op, std:
           load_error(ErrorCode::kUnsupported, shorten(error.message, kLongest)).to_string()};
 }
 
-class SubgraphAssembler {
- public:
-  SubgraphAssembler(Context& context, std::size_t index)
-      : context_(context),
-        index_(index),
-        file_(*context.file.subgraphs[index].graph),
-        order_(context.file.subgraphs[index].order),
-        writer_(graph_, {}),
-        inference_(graph_, context.quota),
-        values_(length_of(file_.tensors())) {
-    context.quota.allow_nodes(std::ssize(order_));
-  }
-
-  Result<Graph> assemble();
-
- private:
-  Status add_inputs();
-  Status add_operator(std::size_t index);
-  Status run_rule(const TfliteRule& rule, const schema::Operator& op, const std::string& name);
-  Status name_results(const schema::Operator& op, const TfliteOperator& rule, std::int32_t first);
-  Status note(const schema::Operator& op, const std::string& name, Status status);
-  Result<ValueId> read(std::int32_t tensor);
-  Result<ValueId> read_real(OperatorWriter& writing, std::int32_t tensor);
-  bool reads_missing(const schema::Operator& op) const;
-  Status infer_added();
-  const schema::Tensor& tensor(std::int32_t index) const {
-    return *file_.tensors()->Get(static_cast<flatbuffers::uoffset_t>(index));
-  }
-  ValueId& value(std::int32_t tensor) { return values_[static_cast<std::size_t>(tensor)]; }
-
-  Context& context_;
-  const std::size_t index_;
-  const schema::SubGraph& file_;
-  const std::vector<std::int32_t>& order_;
-  Graph graph_;
-  GraphWriter writer_;
-  Inference inference_;
-  std::vector<ValueId> values_;          ///< by tensor; invalid: not made yet
-  std::vector<ValueId> real_ = values_;  ///< by tensor: dequantized, if something read that
-  std::vector<bool> missing_ = std::vector<bool>(values_.size());  ///< results of noted nodes
-  std::int32_t inferred_ = 0;  ///< nodes whose outputs have shapes
-};
-
 std::string symbol_name(std::string_view input, std::size_t axis) {
   return fmt::format("{}_dim_{}", input, axis);
+}
+
+/// Bytes that an operator's nodes, results and a plan of them take.
+constexpr std::int64_t kBytesPerOperator = 1536;
+
+}  // namespace
+
+Status TfliteScope::infer() {
+  for (; inferred_ < static_cast<std::int32_t>(graph.nodes.size()); ++inferred_)
+    PX_RETURN_IF_ERROR(inference_.infer(NodeId{inferred_}));
+  return {};
+}
+
+ValueId TfliteScope::add_input(std::string name) {
+  Value value;
+  value.name = std::move(name);
+  value.kind = ValueKind::kInput;
+  graph.inputs.push_back(graph.values.push_back(std::move(value)));
+  return graph.inputs.back();
 }
 
 Status SubgraphAssembler::add_inputs() {
@@ -85,19 +51,19 @@ Status SubgraphAssembler::add_inputs() {
           fmt::format("input {} has a type that is not supported", tensor_name(file_, index)));
     Value input;
     input.kind = ValueKind::kInput;
-    input.name = writer_.fresh_value_name(t.name() == nullptr ? "input" : text_of(t.name()));
+    input.name = scope_.writer.fresh_value_name(t.name() == nullptr ? "input" : text_of(t.name()));
     input.dtype = *dtype;
     const Dims dims = dims_of(t);
     const auto open = elements_of(t.shape_signature());
     for (std::size_t axis = 0; axis < static_cast<std::size_t>(dims.rank()); ++axis) {
       if (axis < open.size() && open[axis] < 0)
         input.shape.push_back(
-            Expr::symbol(graph_.symbol(symbol_name(input.name, axis), SymbolKind::kInput)));
+            Expr::symbol(scope_.graph.symbol(symbol_name(input.name, axis), SymbolKind::kInput)));
       else
         input.shape.push_back(Expr(dims[static_cast<int>(axis)]));
     }
-    value(index) = graph_.values.push_back(std::move(input));
-    graph_.inputs.push_back(value(index));
+    value(index) = scope_.graph.values.push_back(std::move(input));
+    scope_.graph.inputs.push_back(value(index));
   }
   return {};
 }
@@ -115,7 +81,7 @@ Result<ValueId> SubgraphAssembler::read(std::int32_t index) {
   if (t.is_variable()) return unsupported(fmt::format("variable {}: state is not supported", name));
   if (t.sparsity() != nullptr) return unsupported(fmt::format("{} is sparse", name));
   const Constant constant{*dtype, dims_of(t), constant_bytes(context_.file, t), context_.owner};
-  known = writer_.constant(writer_.fresh_value_name(text_of(t.name())), constant);
+  known = scope_.writer.constant(scope_.writer.fresh_value_name(text_of(t.name())), constant);
   return known;
 }
 
@@ -126,33 +92,27 @@ bool SubgraphAssembler::reads_missing(const schema::Operator& op) const {
   });
 }
 
-Status SubgraphAssembler::infer_added() {
-  for (; inferred_ < static_cast<std::int32_t>(graph_.nodes.size()); ++inferred_)
-    PX_RETURN_IF_ERROR(inference_.infer(NodeId{inferred_}));
-  return {};
-}
-
 /// Results take the names of the file's tensors; one that was there before is copied.
-Status SubgraphAssembler::name_results(const schema::Operator& op, const TfliteOperator& rule,
+Status SubgraphAssembler::name_results(const schema::Operator& op, std::span<const ValueId> results,
                                        std::int32_t first) {
   const auto outputs = elements_of(op.outputs());
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     if (outputs[i] < 0) continue;
-    ValueId result = rule.results()[i];
+    ValueId result = i < results.size() ? results[i] : ValueId{};
     if (!result.valid()) return unsupported(fmt::format("output {} is not supported", i));
-    const Value& made = graph_.values[result];
-    std::string name = writer_.fresh_value_name(text_of(tensor(outputs[i]).name()));
+    const Value& made = scope_.graph.values[result];
+    std::string name = scope_.writer.fresh_value_name(text_of(tensor(outputs[i]).name()));
     const bool fresh = made.kind == ValueKind::kResult && made.producer.value >= first &&
                        std::ranges::find(values_, result) == values_.end();
     if (!fresh) {
-      const ValueId copy = writer_.result(name);
-      PX_RETURN_IF_ERROR(writer_.node({name, OpKind::kIdentity, {}, {result}, {copy}}));
+      const ValueId copy = scope_.writer.result(name);
+      PX_RETURN_IF_ERROR(scope_.writer.node({name, OpKind::kIdentity, {}, {result}, {copy}}));
       result = copy;
     }
-    graph_.values[result].name = std::move(name);
+    scope_.graph.values[result].name = std::move(name);
     value(outputs[i]) = result;
   }
-  return infer_added();
+  return scope_.infer();
 }
 
 /// Real numbers of a quantized tensor are made once.
@@ -168,8 +128,8 @@ Result<ValueId> SubgraphAssembler::read_real(OperatorWriter& writing, std::int32
 Status SubgraphAssembler::run_rule(const TfliteRule& rule, const schema::Operator& op,
                                    const std::string& name) {
   const FileOperatorName names{name, code_name(code_of(context_.file, op))};
-  const auto infer = [this] { return infer_added(); };
-  OperatorWriter reading(writer_, names, infer, NodeOrigin::kLoader);
+  const auto infer = [this] { return scope_.infer(); };
+  OperatorWriter reading(scope_.writer, names, infer, NodeOrigin::kLoader);
   std::vector<ValueId> inputs;
   for (const std::int32_t index : elements_of(op.inputs())) {
     PX_ASSIGN(const ValueId input, read_real(reading, index));
@@ -178,8 +138,8 @@ Status SubgraphAssembler::run_rule(const TfliteRule& rule, const schema::Operato
   std::vector<const schema::Tensor*> outputs;
   for (const std::int32_t index : elements_of(op.outputs()))
     outputs.push_back(index < 0 ? nullptr : &tensor(index));
-  const auto first = static_cast<std::int32_t>(graph_.nodes.size());
-  TfliteOperator writing(writer_, op, names, std::move(inputs), outputs, infer);
+  const auto first = static_cast<std::int32_t>(scope_.graph.nodes.size());
+  TfliteOperator writing(scope_.writer, op, names, std::move(inputs), outputs, infer);
   rule.write(writing);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const ValueId real = writing.results()[i];
@@ -187,46 +147,60 @@ Status SubgraphAssembler::run_rule(const TfliteRule& rule, const schema::Operato
       writing.result(i, quantized(writing, real, *outputs[i]));
   }
   PX_RETURN_IF_ERROR(writing.status());
-  return name_results(op, writing, first);
+  return name_results(op, writing.results(), first);
 }
 
-/// Notes why an operator cannot run if that is asked for, and goes on.
+/// Notes why an operator cannot run if that is asked for, and goes on. An error without a message
+/// stands for operators that were noted.
 Status SubgraphAssembler::note(const schema::Operator& op, const std::string& name, Status status) {
   Error& error = status.error();
   if (error.node.empty()) error.node = name;
   if (context_.noted == nullptr || error.code != ErrorCode::kUnsupported) return status;
-  context_.noted->push_back(note_of(context_.file, op, name, error));
+  if (!error.message.empty()) context_.noted->push_back(note_of(context_.file, op, name, error));
   for (const std::int32_t index : elements_of(op.outputs()))
     if (index >= 0) missing_[static_cast<std::size_t>(index)] = true;
-  inferred_ = static_cast<std::int32_t>(graph_.nodes.size());
+  scope_.skip();
   return {};
+}
+
+Status SubgraphAssembler::write(const schema::Operator& op, const std::string& name) {
+  if (!context_.quota.need_node_bytes(kBytesPerOperator))
+    return unsupported("the operators would take too much memory for the size of the file");
+  const auto first = static_cast<std::int32_t>(scope_.graph.nodes.size());
+  if (runs_subgraphs(op)) {
+    PX_ASSIGN(const auto results, call(op, name));
+    return name_results(op, results, first);
+  }
+  const schema::OperatorCode& code = code_of(context_.file, op);
+  const TfliteRule* const rule = tflite_rule(builtin_of(code));
+  if (rule == nullptr) return unsupported(fmt::format("{} is not supported", code_name(code)));
+  return run_rule(*rule, op, name);
 }
 
 Status SubgraphAssembler::add_operator(std::size_t index) {
   const schema::Operator& op = *file_.operators()->Get(static_cast<flatbuffers::uoffset_t>(index));
-  if (reads_missing(op)) return note(op, "", unsupported("an input is missing"));
   const std::string name = operator_name(context_.file, index_, index);
-  const schema::OperatorCode& code = code_of(context_.file, op);
-  const TfliteRule* const rule = tflite_rule(builtin_of(code));
-  if (rule == nullptr)
-    return note(op, name, unsupported(fmt::format("{} is not supported", code_name(code))));
-  Status status = run_rule(*rule, op, name);
+  Status status = reads_missing(op) ? unsupported("") : write(op, name);
   return status ? status : note(op, name, std::move(status));
 }
 
-Result<Graph> SubgraphAssembler::assemble() {
-  graph_.name = text_of(file_.name());
-  PX_RETURN_IF_ERROR(add_inputs());
+Status SubgraphAssembler::add_operators() {
   for (const std::int32_t index : order_)
     PX_RETURN_IF_ERROR(add_operator(static_cast<std::size_t>(index)));
-  if (context_.noted != nullptr && !context_.noted->empty())
-    return unsupported("nodes that cannot run");
-  for (const std::int32_t index : elements_of(file_.outputs())) {
-    PX_ASSIGN(const ValueId output, read(index));
-    graph_.outputs.push_back(output);
-  }
-  return std::move(graph_);
+  return {};
 }
+
+Result<std::vector<ValueId>> SubgraphAssembler::outputs() {
+  std::vector<ValueId> values;
+  for (const std::int32_t index : elements_of(file_.outputs())) {
+    if (index >= 0 && missing_[static_cast<std::size_t>(index)]) return unsupported("");
+    PX_ASSIGN(const ValueId output, read(index));
+    values.push_back(output);
+  }
+  return values;
+}
+
+namespace {
 
 /// Lists all operators without a rule, with their counts.
 Status check_operators(const TfliteFile& file) {
@@ -236,7 +210,8 @@ Status check_operators(const TfliteFile& file) {
       const auto& op =
           *subgraph.graph->operators()->Get(static_cast<flatbuffers::uoffset_t>(index));
       const schema::OperatorCode& code = code_of(file, op);
-      if (tflite_rule(builtin_of(code)) == nullptr) ++missing[code_name(code)];
+      if (!is_tflite_call(builtin_of(code)) && tflite_rule(builtin_of(code)) == nullptr)
+        ++missing[code_name(code)];
     }
   }
   if (missing.empty()) return {};
@@ -251,8 +226,19 @@ Status check_operators(const TfliteFile& file) {
 Result<Graph> assemble_tflite(const TfliteFile& file, std::shared_ptr<const void> owner,
                               LoadQuota& quota, std::vector<UnsupportedNode>* noted) {
   if (noted == nullptr) PX_RETURN_IF_ERROR(check_operators(file));
-  Context context{file, std::move(owner), quota, noted};
-  return SubgraphAssembler(context, 0).assemble();
+  for (const TfliteSubgraph& subgraph : file.subgraphs) {
+    quota.allow_nodes(std::ssize(subgraph.order));
+    quota.allow_kept(std::ssize(subgraph.order) * kBytesPerOperator);
+  }
+  TfliteContext context{file, std::move(owner), quota, noted};
+  TfliteScope scope(context);
+  scope.graph.name = text_of(file.subgraphs[0].graph->name());
+  SubgraphAssembler main(context, scope, 0);
+  PX_RETURN_IF_ERROR(main.add_inputs());
+  PX_RETURN_IF_ERROR(main.add_operators());
+  if (noted != nullptr && !noted->empty()) return unsupported("operators that cannot run");
+  PX_ASSIGN(scope.graph.outputs, main.outputs());
+  return std::move(scope.graph);
 }
 
 }  // namespace parallax

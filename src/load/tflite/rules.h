@@ -17,6 +17,9 @@ struct TfliteRule {
 /// Returns the rule of an operator; null if there is none.
 const TfliteRule* tflite_rule(schema::BuiltinOperator code);
 
+/// Whether the operator runs subgraphs (assemble_calls.cc).
+bool is_tflite_call(schema::BuiltinOperator code);
+
 // The rules by topic; tflite_rule() looks them up.
 std::span<const TfliteRule> tflite_elementwise_rules();
 std::span<const TfliteRule> tflite_image_rules();

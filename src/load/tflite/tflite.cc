@@ -9,20 +9,10 @@
 namespace parallax {
 namespace {
 
-/// Bytes that a node, its results and a plan of them take.
-constexpr std::int64_t kBytesPerNode = 1536;
-
-std::int64_t operators_of(const TfliteFile& file) {
-  std::int64_t count = 0;
-  for (const TfliteSubgraph& subgraph : file.subgraphs) count += std::ssize(subgraph.order);
-  return count;
-}
-
 Result<Graph> load(const ModelBytes& model, LoadQuota& quota,
                    std::vector<UnsupportedNode>* noted = nullptr) {
   PX_ASSIGN(const TfliteFile file, open_tflite(model.bytes));
   quota.allow_file(std::ssize(model.bytes));
-  quota.allow_kept(operators_of(file) * kBytesPerNode);
   const auto& owner = file.copy == nullptr ? model.owner : file.copy;
   PX_ASSIGN(Graph graph, assemble_tflite(file, owner, quota, noted));
   settle(graph, quota);

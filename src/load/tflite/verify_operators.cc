@@ -19,8 +19,8 @@ Status check_ends(TfliteChecks& checks, std::size_t subgraph) {
   const schema::SubGraph& graph = *checks.file.subgraphs[subgraph].graph;
   std::vector<TfliteUses>& uses = checks.uses[subgraph];
   const auto wrong = [&](std::string_view kind, std::int32_t tensor) {
-    return invalid_model(fmt::format("{} {} of subgraph {} is not one of its {} tensors", kind, tensor,
-                                     subgraph, uses.size()));
+    return invalid_model(fmt::format("{} {} of subgraph {} is not one of its {} tensors", kind,
+                                     tensor, subgraph, uses.size()));
   };
   PX_RETURN_IF_ERROR(checks.take(length_of(graph.inputs()) + length_of(graph.outputs())));
   for (const std::int32_t input : elements_of(graph.inputs())) {
@@ -58,8 +58,8 @@ Status check_indices(const OperatorPlace& place, std::span<const std::int32_t> t
   PX_RETURN_IF_ERROR(place.checks.take(tensors.size()));
   for (const std::int32_t tensor : tensors) {
     if (has_tensor(uses, tensor) || (optional && tensor == -1)) continue;
-    return place.invalid(
-        fmt::format("its {} {} is not one of the subgraph's {} tensors", kind, tensor, uses.size()));
+    return place.invalid(fmt::format("its {} {} is not one of the subgraph's {} tensors", kind,
+                                     tensor, uses.size()));
   }
   return {};
 }

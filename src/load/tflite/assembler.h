@@ -1,0 +1,106 @@
+// Makes a graph of the subgraphs of a TFLite file: operators (assemble.cc), and those that run
+// subgraphs (assemble_calls.cc). Not thread-safe.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "load/graph_writer.h"
+#include "load/tflite/assemble.h"
+#include "load/tflite/rules.h"
+#include "ops/infer.h"
+
+namespace parallax {
+
+/// Context of all subgraphs of a file.
+struct TfliteContext {
+  const TfliteFile& file;
+  const std::shared_ptr<const void> owner;
+  LoadQuota& quota;
+  std::vector<UnsupportedNode>* noted = nullptr;
+};
+
+/// A graph under construction: a subgraph, and those that are written in the place of its calls.
+class TfliteScope {
+ public:
+  explicit TfliteScope(TfliteContext& context)
+      : writer(graph, {}), quota_(context.quota), inference_(graph, context.quota) {}
+
+  /// Gives types to the nodes so far.
+  Status infer();
+  /// Leaves nodes without types that could not get any.
+  void skip() { inferred_ = static_cast<std::int32_t>(graph.nodes.size()); }
+  /// Appends an input without a type.
+  ValueId add_input(std::string name);
+
+  Graph graph;
+  GraphWriter writer;
+
+ private:
+  LoadQuota& quota_;
+  Inference inference_;
+  std::int32_t inferred_ = 0;  ///< nodes whose outputs have types
+};
+
+class SubgraphAssembler {
+ public:
+  SubgraphAssembler(TfliteContext& context, TfliteScope& scope, std::size_t index)
+      : context_(context),
+        scope_(scope),
+        index_(index),
+        file_(*context.file.subgraphs[index].graph),
+        order_(context.file.subgraphs[index].order),
+        values_(length_of(file_.tensors())) {}
+
+  /// Makes the subgraph's inputs those of the graph.
+  Status add_inputs();
+  /// Gives the subgraph's inputs values of the graph. Errors: kInvalidModel for another count.
+  Status bind_inputs(std::span<const ValueId> values);
+  Status add_operators();
+  /// Returns the values of the subgraph's outputs.
+  Result<std::vector<ValueId>> outputs();
+  std::size_t input_count() const { return length_of(file_.inputs()); }
+  std::string_view input_name(std::size_t i) const {
+    return text_of(tensor(elements_of(file_.inputs())[i]).name());
+  }
+
+ private:
+  Status add_operator(std::size_t index);
+  Status write(const schema::Operator& op, const std::string& name);
+  Status run_rule(const TfliteRule& rule, const schema::Operator& op, const std::string& name);
+  Status name_results(const schema::Operator& op, std::span<const ValueId> results,
+                      std::int32_t first);
+  Status note(const schema::Operator& op, const std::string& name, Status status);
+  Result<ValueId> read(std::int32_t tensor);
+  Result<ValueId> read_real(OperatorWriter& writing, std::int32_t tensor);
+  Result<std::vector<ValueId>> read_inputs(const schema::Operator& op, std::size_t from);
+  bool reads_missing(const schema::Operator& op) const;
+  const schema::Tensor& tensor(std::int32_t index) const {
+    return *file_.tensors()->Get(static_cast<flatbuffers::uoffset_t>(index));
+  }
+  ValueId& value(std::int32_t tensor) { return values_[static_cast<std::size_t>(tensor)]; }
+
+  // Operators that run subgraphs.
+  bool runs_subgraphs(const schema::Operator& op) const;
+  Result<std::vector<ValueId>> call(const schema::Operator& op, const std::string& name);
+  Result<std::vector<ValueId>> write_inline(std::int64_t subgraph, std::span<const ValueId> inputs);
+  Result<std::vector<ValueId>> write_if(const schema::Operator& op, const std::string& name);
+  Result<std::vector<ValueId>> write_while(const schema::Operator& op, const std::string& name);
+  Result<std::shared_ptr<const Graph>> branch(std::int64_t subgraph,
+                                              std::span<const ValueId> arguments, const Node& node);
+  Result<std::shared_ptr<const Graph>> loop_body(const schema::WhileOptions& options,
+                                                 const Node& node);
+
+  TfliteContext& context_;
+  TfliteScope& scope_;
+  const std::size_t index_;
+  const schema::SubGraph& file_;
+  const std::vector<std::int32_t>& order_;
+  std::vector<ValueId> values_;          ///< by tensor; invalid: not made yet
+  std::vector<ValueId> real_ = values_;  ///< by tensor: dequantized, if something read that
+  std::vector<bool> missing_ = std::vector<bool>(values_.size());  ///< results of noted nodes
+};
+
+}  // namespace parallax

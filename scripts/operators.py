@@ -172,7 +172,14 @@ def sets_line():
     return [f"ONNX operator sets {opsets[1]} to {opsets[2]}. Element types, by the names that the table has for them:", "", *legend(types, type_sets(types))]
 
 
-MADE = {"types": sets_line, "operators": operators, "rewritten": rewritten}
+def tflite():
+    """The operators of TFLite that a rule writes."""
+    names = {name for path in sorted((SOURCES / "load" / "tflite").glob("*.cc")) for name in re.findall(r"TfliteRule\{Code::(\w+),", path.read_text())}
+    calls = set(re.findall(r"code == Code::(\w+)", found("TFLite's calls", re.search(r"bool is_tflite_call\(.*?\n\}", read("load", "tflite", "assemble_calls.cc"), re.S))[0]))
+    return [", ".join(sorted(found("TFLite's rules", names) | calls)) + "."]
+
+
+MADE = {"types": sets_line, "operators": operators, "rewritten": rewritten, "tflite": tflite}
 
 
 def document(page):

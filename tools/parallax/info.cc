@@ -90,8 +90,10 @@ std::string qualified(const FileOperator& op) {
   return op.domain.empty() ? op.name : fmt::format("{} ({})", op.name, op.domain);
 }
 
-std::string kernels_text(const FileOperator& op) {
+/// Operators of a format without operator sets become others, which have the kernels.
+std::string kernels_text(const FileReport& file, const FileOperator& op) {
   if (!op.supported) return "NOT SUPPORTED";
+  if (file.opsets.empty()) return "";
   return op.kernels.empty() ? "needs none" : fmt::format("{}", fmt::join(op.kernels, ", "));
 }
 
@@ -129,9 +131,9 @@ void print_weights(const FileReport& file) {
 
 void print_operators(const FileReport& file) {
   fmt::print("\n{} nodes\n{:>7}  {:<28}  {}\n", file.nodes, "count", "operator",
-             "kernels, in order of preference");
+             file.opsets.empty() ? "" : "kernels, in order of preference");
   for (const FileOperator& op : file.operators)
-    fmt::print("{:>7}  {:<28}  {}\n", op.count, qualified(op), kernels_text(op));
+    fmt::print("{:>7}  {:<28}  {}\n", op.count, qualified(op), kernels_text(file, op));
 }
 
 void print_bodies(const FileReport& file) {
@@ -186,8 +188,9 @@ void print(const Options& options, const Info& info) {
     if (std::ranges::find(file.operators, domain, &FileOperator::domain) != file.operators.end())
       opsets.push_back(fmt::format("{} {}", domain.empty() ? "ai.onnx" : domain, version));
   }
-  fmt::print("{}: {}, IR version {}, operator sets {}\n", options.model, file.format,
-             file.format_version, fmt::join(opsets, ", "));
+  fmt::print("{}: {}, {} version {}{}{}\n", options.model, file.format,
+             file.opsets.empty() ? "schema" : "IR", file.format_version,
+             file.opsets.empty() ? "" : ", operator sets ", fmt::join(opsets, ", "));
   print_metadata(file.metadata);
   print_weights(file);
   print_tensors("inputs", inputs_of(info));

@@ -16,6 +16,10 @@ constexpr Pass kPasses[] = {
     // After folding, which is what shows that a condition is constant; before what follows, so that
     // it sees the branch in its place.
     {"inline_if", inline_if},
+    // After folding, which makes axes and shapes constants; before remove_no_ops, which removes the
+    // Reshapes that do nothing then.
+    {"keep_reduced_axes", keep_reduced_axes},
+    {"split_batches", split_batches},
     // After folding, which is what shows that a Slice or Reshape does nothing.
     {"remove_no_ops", remove_no_ops},
     // After the above, which leave nodes equal that were not; before fusing, which needs sole

@@ -19,6 +19,10 @@ Result<int> fold_constants(Graph& graph, const PassContext& context);
 Result<int> fold_dequantised(Graph& graph, const PassContext& context);
 /// Replaces an If whose condition is constant by its branch.
 Result<int> inline_if(Graph& graph, const PassContext& context);
+/// Lets reductions keep axes that whatever reads the results puts back.
+Result<int> keep_reduced_axes(Graph& graph, const PassContext& context);
+/// Gives products back the axes that were merged before them and are split after them.
+Result<int> split_batches(Graph& graph, const PassContext& context);
 /// Removes nodes that return their input unchanged.
 Result<int> remove_no_ops(Graph& graph, const PassContext& context);
 /// Replaces nodes that compute the same by one of them.

@@ -76,7 +76,7 @@ class NormMatcher {
   }
 
   /// Returns the number of last axes over which a ReduceMean goes; nullopt for other axes or if it
-  /// drops them.
+  /// drops them. Axes of one element count for nothing.
   std::optional<std::int64_t> last_axes(const Node& mean) const {
     const auto rank = static_cast<std::int64_t>(shape_of(mean.inputs[0]).size());
     if (!params_of<ReduceParams>(mean).keepdims || mean.inputs.size() < 2 ||
@@ -87,6 +87,11 @@ class NormMatcher {
     if (!axes || axes->empty()) return std::nullopt;
     for (std::int64_t& axis : *axes)
       if (axis < 0) axis += rank;
+    const Shape& x = shape_of(mean.inputs[0]);
+    if (axes->size() > 1)
+      std::erase_if(*axes, [&](std::int64_t axis) {
+        return axis >= 0 && axis < rank && x[static_cast<std::size_t>(axis)] == Expr(1);
+      });
     std::ranges::sort(*axes);
     const auto count = static_cast<std::int64_t>(axes->size());
     for (std::int64_t i = 0; i < count; ++i)
@@ -237,7 +242,8 @@ class NormMatcher {
         if (!found || found->of.x != product->inputs[x]) continue;
         const std::vector<ValueId> wanted = {found->of.mean, product->inputs[1 - x]};
         if (!std::ranges::is_permutation(moved->inputs, wanted)) continue;
-        found->bias = rest->inputs[0];
+        // Converters write a bias of zeros as one zero.
+        if (scalar_constant(graph_, rest->inputs[0]) != 0.0F) found->bias = rest->inputs[0];
         found->of.parts.insert(found->of.parts.end(),
                                {last.inputs[0], last.inputs[1], rest->inputs[1]});
         return found;

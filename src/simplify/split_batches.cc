@@ -1,0 +1,183 @@
+// Gives products of matrices back the axes that were merged around them, as TensorFlow writes
+// attention: its products have three dimensions, batch times heads first.
+//
+//     pattern  f(MatMul(Reshape(a), Reshape(b))), each Reshape merging the first two axes; f of
+//              elementwise operators with numbers, Softmax along the last axis, further products
+//     guard    whatever reads the results splits these axes again: a Reshape, or an elementwise
+//              operator whose other operand has them, if the first has one element
+//     rewrite  the same nodes of a and b; each Reshape that splits is a copy, which remove_no_ops
+//              removes
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+#include "ops/op.h"
+#include "simplify/rewrite.h"
+#include "simplify/simplify.h"
+
+namespace parallax {
+namespace {
+
+constexpr std::size_t kMergedRank = 3;
+
+class MergedGroup {
+ public:
+  MergedGroup(const Graph& graph, const IdVector<ValueId, std::vector<NodeId>>& readers,
+              const IdVector<ValueId, bool>& is_output, IdVector<ValueId, int>& group_of,
+              int number)
+      : graph_(graph),
+        readers_(readers),
+        is_output_(is_output),
+        group_of_(group_of),
+        number_(number) {}
+
+  /// Collects what belongs to a product. Returns whether it can be rewritten.
+  bool collect(const Node& product) {
+    const Value* source = source_of(product.inputs[0]);
+    if (source == nullptr) return false;
+    batch_ = source->shape[0];
+    heads_ = source->shape[1];
+    bool good = add(product.outputs[0]);
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const bool fits = made_inside(values_[i]) && read_inside(values_[i]);
+      good = good && fits;  // the rest is visited all the same: no other product asks again
+    }
+    return good && splits_ > 0;
+  }
+
+  const std::vector<ValueId>& values() const { return values_; }
+  /// The shape of a merged value with its axes apart.
+  Shape split(const Shape& merged) const {
+    Shape shape = {batch_, heads_};
+    shape.insert(shape.end(), merged.begin() + 1, merged.end());
+    return shape;
+  }
+  /// Whether `id` is a Reshape of a value that has the axes apart.
+  bool enters(ValueId id) const {
+    const Value* const source = source_of(id);
+    return source != nullptr && source->shape == split(graph_.values[id].shape);
+  }
+
+ private:
+  const Value* source_of(ValueId id) const {
+    const Value& value = graph_.values[id];
+    if (value.kind != ValueKind::kResult || value.shape.size() != kMergedRank) return nullptr;
+    const Node& node = graph_.nodes[value.producer];
+    if (node.op != OpKind::kReshape) return nullptr;
+    const Value& source = graph_.values[node.inputs[0]];
+    return source.shape.size() == kMergedRank + 1 ? &source : nullptr;
+  }
+
+  bool add(ValueId value) {
+    if (group_of_[value] != 0) return group_of_[value] == number_;
+    group_of_[value] = number_;
+    values_.push_back(value);
+    return true;
+  }
+  bool enters_or_inside(ValueId id) { return enters(id) || add(id); }
+
+  bool is_number(const Value& value) const {
+    return value.constant && value.constant->dims.elements() == 1 && value.shape.size() <= 1;
+  }
+
+  /// Whether the node computes the same with the axes apart, if all it reads has them apart.
+  bool keeps_axes(const Node& node) const {
+    if (node.outputs.size() != 1 || !node.epilogue.empty()) return false;
+    if (graph_.values[node.outputs[0]].shape.size() != kMergedRank) return false;
+    if (node.op == OpKind::kMatMul) return node.inputs.size() == 2;
+    if (node.op == OpKind::kSoftmax) {
+      const std::int64_t axis = params_of<AxisParams<-1>>(node).axis;
+      return axis == -1 || axis == static_cast<std::int64_t>(kMergedRank) - 1;
+    }
+    return op_def(node.op).elementwise;
+  }
+
+  bool made_inside(ValueId id) {
+    const Value& value = graph_.values[id];
+    if (value.kind != ValueKind::kResult || is_output_[id]) return false;
+    const Node& node = graph_.nodes[value.producer];
+    if (!keeps_axes(node)) return false;
+    const bool product = node.op == OpKind::kMatMul;
+    return std::ranges::all_of(node.inputs, [&](ValueId input) {
+      if (!input.valid()) return true;
+      const Value& operand = graph_.values[input];
+      if (!product && is_number(operand)) return true;
+      if (operand.shape.size() != kMergedRank || operand.shape[0] != value.shape[0]) return false;
+      return (product || operand.shape == value.shape) && enters_or_inside(input);
+    });
+  }
+
+  bool read_inside(ValueId id) {
+    const Shape apart = split(graph_.values[id].shape);
+    return std::ranges::all_of(readers_[id], [&](NodeId reader) {
+      const Node& node = graph_.nodes[reader];
+      if (node.outputs.empty() || !node.outputs[0].valid()) return false;
+      const Shape& shape = graph_.values[node.outputs[0]].shape;
+      const bool splits =
+          node.op == OpKind::kReshape || (op_def(node.op).elementwise && batch_ == Expr(1));
+      if (splits && shape == apart) {
+        ++splits_;
+        return true;
+      }
+      return keeps_axes(node) && add(node.outputs[0]);
+    });
+  }
+
+  const Graph& graph_;
+  const IdVector<ValueId, std::vector<NodeId>>& readers_;
+  const IdVector<ValueId, bool>& is_output_;
+  IdVector<ValueId, int>& group_of_;  ///< by value; 0: of none yet
+  const int number_;
+  Expr batch_, heads_;
+  std::vector<ValueId> values_;
+  int splits_ = 0;
+};
+
+/// Lets the group's nodes read what the Reshapes merge.
+int rewrite(Graph& graph, const MergedGroup& group) {
+  int changes = 0;
+  for (const ValueId id : group.values()) {
+    Node& node = graph.nodes[graph.values[id].producer];
+    for (ValueId& input : node.inputs) {
+      if (!input.valid() || !group.enters(input)) continue;
+      input = graph.nodes[graph.values[input].producer].inputs[0];
+      ++changes;
+    }
+    if (node.op == OpKind::kSoftmax) set_param(node, &AxisParams<-1>::axis, -1);
+  }
+  for (const ValueId id : group.values()) {
+    graph.values[id].shape = group.split(graph.values[id].shape);
+    graph.values[id].content = std::nullopt;
+  }
+  return changes;
+}
+
+bool merged_product(const Graph& graph, const Node& node) {
+  return node.op == OpKind::kMatMul && node.inputs.size() == 2 && node.epilogue.empty() &&
+         graph.values[node.inputs[0]].shape.size() == kMergedRank &&
+         graph.values[node.inputs[1]].shape.size() == kMergedRank;
+}
+
+}  // namespace
+
+Result<int> split_batches(Graph& graph, const PassContext& /*context*/) {
+  std::vector<NodeId> products;
+  for (const NodeId id : graph.nodes.ids())
+    if (merged_product(graph, graph.nodes[id])) products.push_back(id);
+  if (products.empty()) return 0;
+  const auto readers = consumers(graph);
+  IdVector<ValueId, bool> is_output(graph.values.size(), false);
+  IdVector<ValueId, int> group_of(graph.values.size(), 0);
+  for (const ValueId output : graph.outputs) is_output[output] = true;
+  int changes = 0, groups = 0;
+  for (const NodeId id : products) {
+    const Node& node = graph.nodes[id];
+    if (group_of[node.outputs[0]] != 0) continue;
+    MergedGroup group(graph, readers, is_output, group_of, ++groups);
+    if (group.collect(node)) changes += rewrite(graph, group);
+  }
+  if (changes > 0) erase_unused(graph);
+  return changes;
+}
+
+}  // namespace parallax

@@ -9,6 +9,7 @@
 #include "cache/block_file.h"
 #include "ir/snapshot.h"
 #include "load/onnx/onnx.h"
+#include "load/tflite_test_util.h"
 
 namespace parallax::fuzz {
 
@@ -82,8 +83,9 @@ void write_case(const Case& fuzzed, const Outcome& outcome, const std::filesyste
 
 void write_corpus(const Case& fuzzed, const std::filesystem::path& folder) {
   const std::string name = std::to_string(fuzzed.seed);
-  for (const char* format : {"onnx", "npy", "snapshot", "block_file"})
+  for (const char* format : {"onnx", "tflite", "npy", "snapshot", "block_file"})
     std::filesystem::create_directories(folder / format);
+  std::ofstream(folder / "tflite" / "example", std::ios::binary) << tflite_bytes(tflite_example());
   const std::string model = onnx_bytes(fuzzed);
   constexpr std::size_t kMaxBytes = 1 << 14;
   if (model.size() > kMaxBytes || fuzzed.graph.inputs.empty()) return;

@@ -126,7 +126,7 @@ class OperatorOrder {
   const std::vector<TfliteUses>& uses_;
   std::size_t subgraph_;
   const schema::SubGraph& graph_;
-  std::size_t count_;                  // of operators
+  std::size_t count_;                  // operators of the subgraph
   std::vector<std::size_t> waiting_;   // inputs of an operator that are not yet made
   std::vector<std::size_t> first_;     // place in readers_
   std::vector<std::int32_t> readers_;  // operators

@@ -92,14 +92,14 @@ std::optional<DType> dtype_of(tflite_schema::TensorType type);
 Dims dims_of(const tflite_schema::Tensor& tensor);
 /// Whether a dimension of the tensor is open: -1 in shape_signature.
 bool is_dynamic(const tflite_schema::Tensor& tensor);
-/// Returns the axis whose indices have a scale each; nullopt if one scale holds for the whole tensor
-/// or there is none.
+/// Returns the axis whose indices have a scale each; nullopt if one scale holds for the whole
+/// tensor, and without scales.
 std::optional<int> quantized_axis(const tflite_schema::Tensor& tensor);
 
 /// Returns the bytes of a buffer, wherever in the file they lie; empty for the first buffer and for
 /// those of tensors that are computed. They may begin at any address.
 std::span<const std::byte> buffer_bytes(const TfliteFile& file, std::uint32_t buffer);
-/// Returns the bytes of a constant; empty if the tensor is none, or has no elements.
+/// Returns the bytes of a constant; empty for other tensors and for those without elements.
 std::span<const std::byte> constant_bytes(const TfliteFile& file,
                                           const tflite_schema::Tensor& tensor);
 /// Returns the options of a custom operator, wherever in the file they lie: bytes that only this

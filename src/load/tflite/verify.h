@@ -17,8 +17,8 @@ namespace parallax {
 struct TfliteUses {
   static constexpr std::int32_t kNone = -1;
   std::int32_t writer = kNone;  ///< the operator that makes it
-  bool input = false;           ///< of the subgraph
-  bool output = false;          ///< of the subgraph
+  bool input = false;           ///< an input of the subgraph
+  bool output = false;          ///< an output of the subgraph
   bool fixed = false;           ///< a constant or a variable: no operator may write it
   bool empty = false;           ///< without elements, always: needs no writer
 };
@@ -29,7 +29,7 @@ class TfliteChecks {
  public:
   explicit TfliteChecks(const TfliteFile& opened);
 
-  /// Takes `elements` from the allowance, four per byte of the file. Errors: kInvalidModel.
+  /// Takes `elements` from the allowance, two per byte of the file. Errors: kInvalidModel.
   Status take(std::size_t elements);
   /// check_name() with that allowance.
   Status check_name(std::string_view owner, const flatbuffers::String* name);

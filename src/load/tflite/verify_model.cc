@@ -10,7 +10,7 @@ namespace {
 namespace schema = tflite_schema;
 
 constexpr std::uint32_t kSchemaVersion = 3;
-constexpr std::size_t kAllowance = 4;  // elements for each byte of the file
+constexpr std::size_t kAllowance = 2;  // elements for each byte of the file
 
 Status check_buffers(const TfliteChecks& checks) {
   const std::uint64_t end = checks.file.bytes.size();

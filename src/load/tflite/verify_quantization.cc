@@ -47,8 +47,8 @@ bool is_tensor(const schema::SubGraph& graph, std::int32_t index) {
   return index >= 0 && static_cast<std::size_t>(index) < length_of(graph.tensors());
 }
 
-/// Checks the indices of the tensors that hold the scales and zero points of blocks, and that blocks
-/// have elements.
+/// Checks the indices of the tensors that hold the scales and zero points of blocks, and that the
+/// size of blocks is not negative.
 template <class Blocks>
 Status check_blocks(const schema::SubGraph& graph, const Blocks& blocks, std::string_view label) {
   const std::int32_t zeros = blocks.zero_points();

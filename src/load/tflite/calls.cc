@@ -82,7 +82,7 @@ Result<Callees> callees_of(TfliteChecks& checks, std::size_t subgraph) {
     }
   }
   std::ranges::sort(callees);
-  callees.erase(std::ranges::unique(callees).begin(), callees.end());
+  callees.erase(std::unique(callees.begin(), callees.end()), callees.end());
   return callees;
 }
 

@@ -87,7 +87,7 @@ TfliteOptions tflite_options(Write write) {
           .write = [=](FlatBuilder& to) { return write(to).Union(); }};
 }
 
-struct TfliteOperator {
+struct TfliteStep {
   TfliteOp code = TfliteOp::ADD;
   TfliteInts inputs = {}, outputs = {};
   TfliteOptions options = {};
@@ -99,7 +99,7 @@ struct TfliteOperator {
 };
 struct TfliteGraph {
   std::vector<TfliteTensor> tensors;
-  std::vector<TfliteOperator> operators;
+  std::vector<TfliteStep> operators;
   TfliteInts inputs, outputs;
   std::string name = {};
 };
@@ -164,7 +164,7 @@ class TfliteWriter {
   }
 
   /// Each operator has a code of its own.
-  flatbuffers::Offset<tflite_schema::Operator> write(const TfliteOperator& op) {
+  flatbuffers::Offset<tflite_schema::Operator> write(const TfliteStep& op) {
     const auto number = static_cast<std::uint32_t>(codes_.size());
     const auto old =
         static_cast<std::int8_t>(std::min(op.code, TfliteOp::PLACEHOLDER_FOR_GREATER_OP_CODES));
@@ -187,7 +187,7 @@ class TfliteWriter {
     std::vector<flatbuffers::Offset<tflite_schema::Tensor>> tensors;
     for (const TfliteTensor& tensor : graph.tensors) tensors.push_back(write(tensor));
     std::vector<flatbuffers::Offset<tflite_schema::Operator>> operators;
-    for (const TfliteOperator& op : graph.operators) operators.push_back(write(op));
+    for (const TfliteStep& op : graph.operators) operators.push_back(write(op));
     return tflite_schema::CreateSubGraphDirect(to_, &tensors, &graph.inputs, &graph.outputs,
                                                &operators, graph.name.c_str());
   }

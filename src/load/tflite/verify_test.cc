@@ -55,7 +55,7 @@ void expect_refused(std::span<const Refusal> rows) {
 }
 
 TfliteTensor& main_tensor(TfliteModel& m, std::size_t i) { return m.graphs[0].tensors[i]; }
-TfliteOperator& main_operator(TfliteModel& m, std::size_t i) { return m.graphs[0].operators[i]; }
+TfliteStep& main_operator(TfliteModel& m, std::size_t i) { return m.graphs[0].operators[i]; }
 
 TEST(VerifyTflite, OpensTheModelThatRowsChange) {
   const OpenedTflite opened(tflite_bytes(good_model()));

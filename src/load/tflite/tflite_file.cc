@@ -104,7 +104,7 @@ std::string code_name(const schema::OperatorCode& code) {
   const schema::BuiltinOperator builtin = builtin_of(code);
   if (builtin < schema::BuiltinOperator::MIN || builtin > schema::BuiltinOperator::MAX)
     return fmt::format("operator {}", static_cast<std::int32_t>(builtin));
-  const std::string name = schema::EnumNameBuiltinOperator(builtin);
+  std::string name = schema::EnumNameBuiltinOperator(builtin);
   if (builtin != schema::BuiltinOperator::CUSTOM) return name;
   return fmt::format("{} {}", name, shorten(text_of(code.custom_code())));
 }

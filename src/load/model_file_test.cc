@@ -31,12 +31,12 @@ TEST(ModelFile, BytesTellTheFormat) {
 }
 
 TEST(ModelFile, NamesFilesOfOtherFormats) {
-  const std::string_view file("\x1c\0\0\0TFL3 and so on", 20);
+  const std::string_view file("\x1c\0\0\0ORTM and so on", 20);
   for (const Error& error : {load_model({bytes_of_text(file)}, {}).error(),
                              check_model({bytes_of_text(file)}, {}).error(),
                              describe_model(bytes_of_text(file)).error()}) {
     EXPECT_EQ(error.code, ErrorCode::kInvalidModel);
-    EXPECT_THAT(error.message, HasSubstr("a LiteRT model (.tflite)"));
+    EXPECT_THAT(error.message, HasSubstr("ONNX Runtime's own format (.ort)"));
   }
 }
 

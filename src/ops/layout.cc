@@ -247,8 +247,8 @@ OpDef arrangement(OpKind kind, const Arranged& arranged,
 
 const OpDef& op_def_Transpose() {
   static const OpDef def = [] {
-    OpDef d = arrangement(OpKind::kTranspose, {.nhwc = NhwcRule::kNone, .rows = RowRule::kTranspose},
-                          infer_transpose);
+    OpDef d = arrangement(OpKind::kTranspose,
+                          {.nhwc = NhwcRule::kNone, .rows = RowRule::kTranspose}, infer_transpose);
     d.attributes = attributes_of<TransposeParams>();
     return d;
   }();
@@ -281,8 +281,8 @@ const OpDef& op_def_Expand() {
 
 const OpDef& op_def_Tile() {
   static const OpDef def = [] {
-    OpDef d = arrangement(OpKind::kTile, {.nhwc = NhwcRule::kNone, .rows = RowRule::kNone},
-                          infer_tile);
+    OpDef d =
+        arrangement(OpKind::kTile, {.nhwc = NhwcRule::kNone, .rows = RowRule::kNone}, infer_tile);
     d.min_inputs = 2;
     d.max_inputs = 2;
     d.shape_inputs = 0b10;
@@ -293,8 +293,7 @@ const OpDef& op_def_Tile() {
 
 const OpDef& op_def_Pad() {
   static const OpDef def = [] {
-    OpDef d = arrangement(OpKind::kPad, {.nhwc = NhwcRule::kPad, .rows = RowRule::kPad},
-                          infer_pad);
+    OpDef d = arrangement(OpKind::kPad, {.nhwc = NhwcRule::kPad, .rows = RowRule::kPad}, infer_pad);
     d.min_inputs = 2;
     d.max_inputs = 4;
     d.attributes = attributes_of<PadParams>();

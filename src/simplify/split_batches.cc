@@ -126,7 +126,7 @@ class MergedGroup {
   const Graph& graph_;
   const IdVector<ValueId, std::vector<NodeId>>& readers_;
   const IdVector<ValueId, bool>& is_output_;
-  IdVector<ValueId, int>& group_of_;  ///< by value; 0: of none yet
+  IdVector<ValueId, int>& group_of_;  ///< number of each value's group; 0: not in one yet
   const int number_;
   Expr batch_, heads_;
   std::vector<ValueId> values_;

@@ -91,7 +91,8 @@ Status finish(Command command, const Options& options) {
 }
 
 int main_in_namespace(int argc, char** argv) {
-  CLI::App app{"Runs unmodified ONNX and TFLite models, branches in parallel, within a memory budget."};
+  CLI::App app{
+      "Runs unmodified ONNX and TFLite models, branches in parallel, within a memory budget."};
   app.footer(
       "`parallax COMMAND --help` tells the options of a command. Exit status: 0 done, 1 the model "
       "or an input is at fault, 2 wrong usage.");

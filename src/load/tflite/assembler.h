@@ -98,8 +98,8 @@ class SubgraphAssembler {
   const std::size_t index_;
   const schema::SubGraph& file_;
   const std::vector<std::int32_t>& order_;
-  std::vector<ValueId> values_;          ///< by tensor; invalid: not made yet
-  std::vector<ValueId> real_ = values_;  ///< by tensor: dequantized, if something read that
+  std::vector<ValueId> values_;          ///< a tensor has; invalid: not made yet
+  std::vector<ValueId> real_ = values_;  ///< the same, dequantized, if something read that
   std::vector<bool> missing_ = std::vector<bool>(values_.size());  ///< results of noted nodes
 };
 

@@ -1,4 +1,4 @@
-// What a TFLite file says about itself.
+// A TFLite file's statements about itself.
 #include <algorithm>
 #include <map>
 #include <utility>
@@ -59,7 +59,7 @@ void add_operators(const TfliteFile& file, FileReport& report) {
       ++report.nodes;
       ++row.count;
       row.opset = std::max<std::int64_t>(row.opset, code.version());
-      row.supported = tflite_rule(builtin_of(code)) != nullptr;
+      row.supported = is_tflite_call(builtin_of(code)) || tflite_rule(builtin_of(code)) != nullptr;
     }
   }
   for (auto& [name, row] : by_name) {

@@ -41,7 +41,7 @@ void embedding_lookup(TfliteOperator& o) {
   o.result(o.op(OpKind::kGather, {o.need(1), o.need(0)}, with_axis(0)));
 }
 
-/// What is scattered to one place is added.
+/// Updates of one place are added.
 void scatter_nd(TfliteOperator& o) {
   const ValueId indices = o.cast_to(o.need(0), DType::kI64), updates = o.need(1);
   const ValueId zeros = o.op(OpKind::kExpand, {o.number(0, updates), o.as_i64(2)});

@@ -24,7 +24,7 @@ void reduce(TfliteOperator& o) {
   o.result(o.op(kKind, {o.need(0), axes(o)}, kept(o)));
 }
 
-/// Of bools: all is their minimum, any their maximum.
+/// All bools is their minimum, any bool their maximum.
 template <OpKind kKind>
 void reduce_bools(TfliteOperator& o) {
   const ValueId numbers = o.cast(o.need(0), DType::kU8);

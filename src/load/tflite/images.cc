@@ -168,13 +168,24 @@ void resize_bilinear(TfliteOperator& o) {
                    ""));
 }
 
+/// Whether each axis of the image becomes a whole number of times as large.
+bool grows_evenly(TfliteOperator& o) {
+  const auto size = o.known_ints(1);
+  if (!size || size->size() != 2) return false;
+  for (int axis = 0; axis < 2; ++axis) {
+    const std::int64_t from = o.dimension(o.need(0), 1 + axis);
+    if (from < 1 || (*size)[static_cast<std::size_t>(axis)] % from != 0) return false;
+  }
+  return true;
+}
+
 /// With half_pixel_centers, element i is read at floor((i + 0.5) / s), which rounds the place
-/// (i + 0.5) / s - 0.5 to the nearest, upwards.
+/// (i + 0.5) / s - 0.5 to the nearest, upwards. For a whole s that is floor(i / s).
 void resize_nearest(TfliteOperator& o) {
   const auto& options = o.options<schema::ResizeNearestNeighborOptions>();
   if (options.align_corners())
     return o.result(resized(o, "nearest", "align_corners", "round_prefer_ceil"));
-  if (options.half_pixel_centers())
+  if (options.half_pixel_centers() && !grows_evenly(o))
     return o.result(resized(o, "nearest", "half_pixel", "round_prefer_ceil"));
   o.result(resized(o, "nearest", "asymmetric", "floor"));
 }

@@ -1,7 +1,7 @@
 // Turns the zeros that a Pad adds around an image into the padding of the windows that read it.
 //
 //     pattern  Conv(Pad(x)), MaxPool(Pad(x)) or AveragePool(Pad(x))
-//     guard    constant, non-negative pads of spatial axes; every reader of the Pad takes them; no
+//     guard    constant, non-negative pads of spatial axes, in NCHW or NHWC; every reader of the Pad takes them; no
 //              window lies in padding alone. Convolutions pad with 0; MaxPool with -inf, where 0
 //              does as well if x has no negative element; AveragePool counts what it pads
 //     rewrite  the same window operator of x, its `pads` the sum of both
@@ -29,7 +29,7 @@ constexpr std::int64_t kMaxPadding = std::numeric_limits<std::int32_t>::max();
 
 struct ConstantPad {
   ValueId image;
-  std::vector<std::int64_t> pads;  ///< for the spatial axes, like `pads` of a window operator
+  std::vector<std::int64_t> pads;  ///< before each axis, then after each
   float value = 0;
 };
 
@@ -68,19 +68,29 @@ std::optional<ConstantPad> constant_pad(const Graph& graph, const Node& pad) {
   if (image.dtype != DType::kF32 || rank < 3) return std::nullopt;
   const auto all = pads_of_all_axes(graph, pad, rank);
   if (!all) return std::nullopt;
-  ConstantPad found{pad.inputs[0], {}, 0};
-  for (std::int64_t i = 0; i < 2 * rank; ++i) {
-    const std::int64_t amount = (*all)[static_cast<std::size_t>(i)];
-    const bool spatial = i % rank >= 2;
-    if (amount < 0 || amount > kMaxPadding || (!spatial && amount != 0)) return std::nullopt;
-    if (spatial) found.pads.push_back(amount);
-  }
+  ConstantPad found{pad.inputs[0], *all, 0};
+  for (const std::int64_t amount : found.pads)
+    if (amount < 0 || amount > kMaxPadding) return std::nullopt;
   if (pad.inputs.size() > 2 && pad.inputs[2].valid()) {
     const auto value = scalar_constant(graph, pad.inputs[2]);
     if (!value) return std::nullopt;
     found.value = *value;
   }
   return found;
+}
+
+/// Returns the pads of the spatial axes, like `pads` of a window operator; nullopt if others are
+/// padded.
+std::optional<std::vector<std::int64_t>> spatial_pads(const ConstantPad& pad, ImageLayout layout) {
+  const std::size_t rank = pad.pads.size() / 2,
+                    channels = layout == ImageLayout::kNhwc ? rank - 1 : 1;
+  std::vector<std::int64_t> pads;
+  for (std::size_t i = 0; i < pad.pads.size(); ++i) {
+    const bool spatial = i % rank != 0 && i % rank != channels;
+    if (spatial) pads.push_back(pad.pads[i]);
+    if (!spatial && pad.pads[i] != 0) return std::nullopt;
+  }
+  return pads;
 }
 
 /// Returns true if `value` is the result of an activation that is never negative.
@@ -143,15 +153,17 @@ std::optional<std::vector<std::int64_t>> joint_pads(const Graph& graph, const No
     return std::nullopt;
   if (!pads_with(graph, window, pad)) return std::nullopt;
   const auto params = params_of<WindowParams>(window);
-  if (params.same() || params.layout != ImageLayout::kNchw) return std::nullopt;
-  const std::size_t axes = pad.pads.size() / 2;
+  if (params.same()) return std::nullopt;
+  const auto added = spatial_pads(pad, params.layout);
+  if (!added) return std::nullopt;
+  const std::size_t axes = added->size() / 2;
   const auto extents = window_extents(graph, window, axes);
   if (!extents) return std::nullopt;
   auto pads = params.pads;
   if (pads.empty()) pads.assign(2 * axes, 0);
   if (pads.size() != 2 * axes) return std::nullopt;
   for (std::size_t i = 0; i < pads.size(); ++i) {
-    const auto sum = checked_add(pads[i], pad.pads[i]);
+    const auto sum = checked_add(pads[i], (*added)[i]);
     if (!sum || *sum >= (*extents)[i % axes]) return std::nullopt;
     pads[i] = *sum;
   }

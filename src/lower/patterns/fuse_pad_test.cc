@@ -55,6 +55,14 @@ const std::vector<PadCase> kPadCases = {
      padded(kOne, "symbols h\ninput x f32 [1, 2, h, 5]\n") +
          "p = Pad(x, n)\ny = Conv(p, w)\noutput y",
      "Conv[1 1 1 1]"},
+    {"ChannelsLast",
+     padded("0, 1, 2, 0, 0, 1, 0, 0", "input x f32 [1, 5, 5, 2]\n") +
+         "p = Pad(x, n)\ny = Conv(p, w) {layout = \"NHWC\"}\noutput y",
+     "Conv[1 2 1 0]"},
+    {"ChannelsLastThatArePadded",
+     padded("0, 0, 1, 1, 0, 0, 1, 0", "input x f32 [1, 7, 5, 1]\n") +
+         "p = Pad(x, n)\ny = Conv(p, w) {layout = \"NHWC\"}\noutput y",
+     "Pad Conv"},
     {"AutoPadValid",
      padded(kOne) + "p = Pad(x, n)\ny = Conv(p, w) {auto_pad = \"VALID\"}\noutput y",
      "Conv[1 1 1 1]"},

@@ -136,7 +136,7 @@ def test_the_largest_seed_is_a_seed(parallax):
 def test_what_is_missing_is_named_with_the_help_that_tells_of_it(refused):
     assert refused(2, "bench") == "parallax: MODEL is required (parallax bench --help lists options)"
     assert "expected NAME=FILE" in refused(2, "run", DIGITS, "--input", "image=")
-    assert "expected NAME=FILE" in refused(2, "run", DIGITS, "--image", "=a.png")
+    assert "expected NAME=FILE" in refused(2, "run", DIGITS, "--image", "a.png")
 
 
 @pytest.mark.parametrize("values", ["5..1", "1..999999999"])

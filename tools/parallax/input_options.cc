@@ -20,7 +20,7 @@ CLI::Option* add_files(CLI::App& command, const char* name, std::vector<std::str
              command, name,
              [&files, name](const std::string& text) {
                const std::size_t equals = text.find('=');
-               if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+               if (equals == std::string::npos || equals + 1 == text.size())
                  throw UsageError(fmt::format("{} {}: expected NAME=FILE", name, text));
                files.push_back(text);
              },
@@ -81,7 +81,7 @@ CLI::Option* add_ties(CLI::App& command, Options& options) {
              command, "--tie",
              [&options](const std::string& text) {
                const std::size_t equals = text.find('=');
-               if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+               if (equals == std::string::npos || equals + 1 == text.size())
                  throw UsageError(fmt::format("--tie {}: expected INPUT=OUTPUT", text));
                options.ties.push_back(text);
              },

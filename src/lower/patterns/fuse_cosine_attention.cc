@@ -154,11 +154,15 @@ class CosineMatcher {
     return sum->value;
   }
 
-  /// Returns the products that are multiplied by one constant per head.
+  /// Returns the products that are multiplied by one constant per head, or by one for all.
   ValueId take_scale(ValueId value, CosineMatch& found) const {
     const auto sum = constant_sum(value, OpKind::kMul);
     if (!sum) return {};
     const Shape& scale = shape_of(sum->constant);
+    if (scale.empty() && shape_of(value)[1].constant()) {
+      found.scale = sum->constant;
+      return sum->value;
+    }
     const bool leading = scale.size() == 4 && scale[0] == Expr(1);
     if (!leading && scale.size() != 3) return {};
     const std::size_t head = leading ? 1 : 0;
@@ -270,8 +274,11 @@ class CosineMatcher {
   }
 
   bool is_square(ValueId value, ValueId x) const {
-    if (const Node* product = inner_node(value, OpKind::kMul))
-      return product->inputs[0] == x && product->inputs[1] == x;
+    if (const Node* product = inner_node(value, OpKind::kMul)) {
+      const Node* size = inner_node(product->inputs[0], OpKind::kAbs);
+      const ValueId factor = size == nullptr ? product->inputs[0] : size->inputs[0];
+      return product->inputs[0] == product->inputs[1] && factor == x;
+    }
     const Node* power = inner_node(value, OpKind::kPow);
     return power != nullptr && power->inputs[0] == x &&
            scalar_constant(graph_, power->inputs[1]) == 2.0F;
@@ -298,6 +305,9 @@ class CosineMatcher {
     // Vectors without elements have cosines of 0 one by one, of 0 / 0 in the kernels.
     const auto depth = q[3].constant();
     if (!depth || *depth == 0) return false;
+    // The scale of each head is a new constant: no more heads than any model has.
+    constexpr std::int64_t kMostHeads = 4096;
+    if (q[2].constant().value_or(kMostHeads + 1) > kMostHeads) return false;
     return k[0] == q[0] && k[2] == q[2] && k[3] == q[3] && v[0] == q[0] && v[1] == k[1] &&
            v[2] == q[2];
   }
@@ -313,6 +323,17 @@ ValueId reshaped(Graph& graph, UniqueNames& names, ValueId value, const Dims& di
   Constant constant = *graph.values[value].constant;
   constant.dims = dims;
   return add_constant(graph, names, graph.values[value].name + "/heads", std::move(constant));
+}
+
+/// Returns the scales as a list of one for each head.
+ValueId scale_per_head(Graph& graph, UniqueNames& names, const CosineMatch& found) {
+  const Constant& scale = *graph.values[found.scale].constant;
+  if (scale.dims.rank() > 0)
+    return reshaped(graph, names, found.scale, Dims{scale.dims.elements()});
+  const std::int64_t heads = *graph.values[found.q].shape[2].constant();
+  const std::vector<float> list(static_cast<std::size_t>(heads), floats(scale).front());
+  return add_constant(graph, names, graph.values[found.scale].name + "/heads",
+                      make_f32(Dims{heads}, list));
 }
 
 ValueId summed_masks(Graph& graph, UniqueNames& names, const std::vector<ValueId>& masks,
@@ -351,9 +372,8 @@ Result<int> fuse_cosine_attention(Graph& graph, const PassContext& context) {
     const auto found = matcher.match(graph.nodes[id]);
     if (!found) continue;
     if (!names) names.emplace(graph);
-    const Constant& scale = *graph.values[found->scale].constant;
     std::vector<ValueId> inputs = {found->q, found->k, found->v};
-    inputs.push_back(reshaped(graph, *names, found->scale, Dims{scale.dims.elements()}));
+    inputs.push_back(scale_per_head(graph, *names, *found));
     if (found->bias.valid()) {
       const Dims& dims = graph.values[found->bias].constant->dims;
       const int rank = dims.rank();

@@ -53,6 +53,15 @@ const std::vector<CosineCase> kCosineCases = {
     // "e = Identity(c)" is gone when the pass runs; the cases without mask say so.
     {"Bias", {.bias = "e = Add(bias, a)\n", .mask = ""}, "q k v 3 3x9x9"},
     {"NoBias", {.scale = "e = Mul(scale, p)\n", .bias = "", .mask = ""}, "q k v 3"},
+    {"OneScaleForAllHeads",
+     {.scale = "a = Mul(p, eps)\n", .bias = "e = Add(bias, a)\n", .mask = ""},
+     "q k v 3 3x9x9"},
+    {"SquaresOfSizes",
+     {.lengths = "qa = Abs(qt)\nqq = Mul(qa, qa)\nqs = ReduceSum(qq, last)\nl = Sqrt(qs)\n"
+                 "ka = Abs(kt)\nkk = Mul(ka, ka)\nks = ReduceSum(kk, last)\nm = Sqrt(ks)\n",
+      .bias = "e = Add(bias, a)\n",
+      .mask = ""},
+     "q k v 3 3x9x9"},
     {"Mask", {.mask = kWindows + "c2 = Add(c1, masks)\n" + kBack}, "q k v 3 3x9x9 2x9x9"},
     {"MaskWithoutBias",
      {.scale = "c = Mul(p, scale)\n",

@@ -12,6 +12,7 @@
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/convolution/column_loops.h"
 #include "kernels/cpu/convolution/window_convolution.h"
+#include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/gemm/cut.h"
 #include "kernels/cpu/gemm/packed_matrix.h"
 #include "kernels/cpu/tiles.h"
@@ -84,6 +85,7 @@ class ColumnConvolution final : public Kernel {
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
+    const FlushDenormals flush;
     const auto run = tile_range(cut_.pixels, cut_.runs, tile / cut_.groups, kBlockRowGranule);
     const auto panels = tile_range(weights_.panels(), cut_.groups, tile % cut_.groups);
     for (std::int64_t begin = run.begin; begin < run.end; begin += cut_.block_rows) {

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/convolution/depthwise_loops.h"
+#include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/tiles.h"
 
 namespace parallax {
@@ -30,6 +31,7 @@ class DepthwiseConvolution final : public Kernel {
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
+    const FlushDenormals flush;
     const auto range = tile_range(rows_, tiles_, tile);
     const std::int64_t size = shape_.out[1] * shape_.in_channels;
     for (std::int64_t row = range.begin; row < range.end; ++row) {

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/convolution/transposed_shape.h"
+#include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/gemm/packed_matrix.h"
 #include "kernels/cpu/tiles.h"
 
@@ -62,6 +63,7 @@ class PixelTransposed final : public Kernel {
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
+    const FlushDenormals flush;
     const TransposedAxis &rows = shape_.rows(), &columns = shape_.columns();
     const std::int64_t x = tile % cut_.column_blocks, y = tile / cut_.column_blocks;
     PixelBlock block;

@@ -12,6 +12,7 @@
 #include "kernels/cpu/convolution/planar_loops.h"
 #include "kernels/cpu/convolution/planar_weights.h"
 #include "kernels/cpu/convolution/planar_window.h"
+#include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/movement/transpose_loops.h"
 #include "kernels/cpu/tiles.h"
 
@@ -71,6 +72,7 @@ class PlanarConvolution final : public Kernel {
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
+    const FlushDenormals flush;
     const TileRange panels =
         tile_range(weights_.panels, cut_.panel_tiles, take(tile, cut_.panel_tiles));
     const TileRange groups =

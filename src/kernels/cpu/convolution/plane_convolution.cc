@@ -6,6 +6,7 @@
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/convolution/column_convolution.h"
+#include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/gemm/matmul_block.h"
 #include "kernels/cpu/tiles.h"
 
@@ -30,6 +31,7 @@ Result<std::unique_ptr<Kernel>> make_plane_convolution(const KernelRequest& requ
                                     .scratch_bytes = matmul_block_scratch_bytes()};
   return tiled_kernel(options,
                       [=, f = *activation](std::int64_t tile, const KernelArgs& args) -> Status {
+                        const FlushDenormals flush;
                         const std::int64_t image = tile / tiles;
                         const auto range = tile_range(pixels, tiles, tile % tiles, kTileGranule);
                         MatMulBlock block;

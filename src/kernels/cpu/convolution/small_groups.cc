@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/convolution/small_group_loops.h"
+#include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/tiles.h"
 
 namespace parallax {
@@ -87,6 +88,7 @@ class SmallGroupConvolution final : public Kernel {
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
+    const FlushDenormals flush;
     const TileRange rows = tile_range(rows_, tiles_, tile);
     for (std::int64_t block = 0; block < groups_.blocks; block += near_) {
       const std::int64_t end = std::min(block + near_, groups_.blocks);

@@ -10,6 +10,7 @@
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/convolution/transposed_shape.h"
+#include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/gemm/cut.h"
 #include "kernels/cpu/gemm/matmul_block.h"
 #include "kernels/cpu/tiles.h"
@@ -98,6 +99,7 @@ class PlanarTransposed final : public Kernel {
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
+    const FlushDenormals flush;
     const TransposedBlock block = block_of(tile);
     auto* const products = reinterpret_cast<float*>(args.scratch.data());
     float* const sums = products + products_;

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/convolution/depthwise_convolution.h"
+#include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/movement/transpose_loops.h"
 #include "kernels/cpu/tiles.h"
 
@@ -59,6 +60,7 @@ class TurnedDepthwise final : public Kernel {
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
+    const FlushDenormals flush;
     const TileRange rows = tile_range(shape_.out[0], cut_.row_tiles, tile % cut_.row_tiles);
     tile /= cut_.row_tiles;
     const std::int64_t block = tile % cut_.blocks, image = tile / cut_.blocks;

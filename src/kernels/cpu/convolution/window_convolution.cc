@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/gemm/epilogue.h"
 #include "kernels/cpu/gemm/f32_loops.h"
 #include "kernels/cpu/tiles.h"
@@ -110,6 +111,7 @@ class WindowConvolution final : public Kernel {
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
+    const FlushDenormals flush;
     const auto panels =
         tile_range(shape_.groups * weights_.panels(), cut_.groups, tile % cut_.groups);
     tile /= cut_.groups;

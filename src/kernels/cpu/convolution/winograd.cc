@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
+#include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/gemm/f32_loops.h"
 #include "kernels/cpu/tiles.h"
 
@@ -105,6 +106,7 @@ class WinogradConvolution final : public Kernel {
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
+    const FlushDenormals flush;
     auto* const scratch = reinterpret_cast<float*>(args.scratch.data());
     const auto squares = tile_range(cut_.squares, cut_.blocks, tile / cut_.groups);
     const auto panels = tile_range(panels_.count, cut_.groups, tile % cut_.groups);

@@ -9,6 +9,7 @@
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/batches.h"
+#include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/gemm/cut.h"
 #include "kernels/cpu/gemm/matmul_block.h"
 #include "kernels/cpu/tiles.h"
@@ -99,6 +100,7 @@ class BatchedMatMul final : public Kernel {
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
+    const FlushDenormals flush;
     const auto units = tile_range(units_, tiles_, tile);
     for (std::int64_t unit = units.begin; unit < units.end; ++unit)
       run_unit(unit / row_blocks_,

@@ -7,6 +7,7 @@
 
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
+#include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/gemm/cut.h"
 #include "kernels/cpu/gemm/packed_matrix.h"
 #include "kernels/cpu/tiles.h"
@@ -32,6 +33,7 @@ class ConstantMatMul final : public Kernel {
   }
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
+    const FlushDenormals flush;
     const auto rows = tile_range(rows_, cut_.row_blocks, row_block(tile), kBlockRowGranule);
     const auto panels = tile_range(b_.panels(), cut_.panel_groups, tile % cut_.panel_groups);
     const std::int64_t count = rows.end - rows.begin;

@@ -7,6 +7,7 @@
 
 #include "base/saturating.h"
 #include "base/status.h"
+#include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/recurrent/recurrent_loops.h"
 #include "kernels/cpu/recurrent/recurrent_weights.h"
 #include "kernels/cpu/tiles.h"
@@ -102,6 +103,7 @@ class Recurrent final : public Kernel {
 };
 
 Status Recurrent::run_tile(std::int64_t tile, const KernelArgs& args) const {
+  const FlushDenormals flush;
   const TileRange blocks = tile_range(weights_.blocks, cut_.parts, tile % cut_.parts);
   tile /= cut_.parts;
   const TileRange sequences = tile_range(s_.batch, cut_.sequence_tiles, tile % cut_.sequence_tiles);

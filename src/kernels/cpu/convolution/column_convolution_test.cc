@@ -42,6 +42,8 @@ const std::vector<ConvolutionCase> kColumnCases = {
     {"Windows", {2, 50, 61, 16}, 16, {3, 3}, {1, 1, 1, 1}},
     {"WindowsInPlace", {2, 41, 40, 6}, 20, {3, 2}, {0, 0, 0, 0}, {2, 2}},
     {"WindowsDilated", {1, 40, 45, 8}, 24, {3, 3}, {2, 3, 2, 3}, {1, 2}, {2, 3}},
+    {"WindowsOfDistantTaps", {2, 40, 60, 24}, 24, {3, 3}, {16, 16, 16, 16}, {1, 1}, {16, 16}},
+    {"WindowsOfDistantRows", {1, 75, 70, 24}, 20, {3, 5}, {26, 9, 24, 7}, {2, 1}, {26, 4}},
     {"WindowsDeep", {1, 9, 30, 270}, 70, {3, 3}, {1, 1, 1, 1}},
     {"WindowsOfALine", {1, 3000, 20}, 40, {3}, {1, 1}},
     {"WindowsOfALineByTwo", {2, 1500, 24}, 70, {3}, {1, 1}, {2}},

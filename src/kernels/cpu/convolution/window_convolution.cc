@@ -25,12 +25,37 @@ struct WindowCut {
   std::int64_t row_tiles = 0, column_tiles = 0, groups = 0;
   std::int64_t height = 0, width = 0;  ///< pixels of the largest window
   std::int64_t depth = 0;              ///< rows of the weights that are used in one step
+  bool taps_only = false;              ///< windows have no rows between those of the taps
   bool streamed = false;               ///< the weights do not stay in the cache
 };
 
 /// Returns the pixels that `outputs` outputs read along an axis.
 std::int64_t window_size(const ConvolutionShape& s, int axis, std::int64_t outputs) {
   return (outputs - 1) * s.stride[to_size(axis)] + s.extent(axis);
+}
+
+/// Returns the elements that a window of `columns` outputs of a row has without rows between taps.
+double taps_elements(const ConvolutionShape& s, std::int64_t columns) {
+  return static_cast<double>(s.kernel[0]) * static_cast<double>(window_size(s, 1, columns)) *
+         static_cast<double>(s.in_channels);
+}
+
+/// Cuts the node into rows of outputs, whose windows hold the rows of taps only; returns false if
+/// tiles would be too small, weights were read too often, or windows were larger than the matrix of
+/// copied columns. One thread, 256x256x24 to 24 3x3, dilations 16 to 64: 6.0 instead of 8.3 ms.
+bool cut_rows_of_taps(const ConvolutionShape& s, const PackedMatrix& weights,
+                      const Machine& machine, WindowCut& cut) {
+  std::int64_t columns = s.out[1];
+  while (columns > kFewestWindowPixels &&
+         taps_elements(s, columns) > static_cast<double>(machine.window()))
+    columns = (columns + 1) / 2;
+  cut.column_tiles = tile_count(s.out[1], columns);
+  columns = tile_count(s.out[1], cut.column_tiles);
+  cut.row_tiles = s.out[0];
+  cut.taps_only = true;
+  return !cut.streamed &&
+         columns * weights.depth * weights.columns >= kMinTileMacs / kSmallNodeTiles &&
+         taps_elements(s, columns) <= static_cast<double>(columns * weights.depth);
 }
 
 /// Returns how the node is cut; nullopt if windows do not suit it. `any_size`: a window may be
@@ -46,10 +71,10 @@ std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatr
            static_cast<double>(window_size(s, 1, columns)) * static_cast<double>(s.in_channels);
   };
   const auto window = static_cast<double>(machine.window());
+  const double fewest = any_size ? elements(1, kFewestColumns) : taps_elements(s, kFewestColumns);
   const bool fits = s.out[1] >= (cut.streamed ? kFewestStreamedColumns : kFewestColumns) &&
-                    elements(1, kFewestColumns) <= static_cast<double>(machine.most_window());
-  if (!fits && (!any_size || elements(1, kFewestColumns) > kMaxScratchElements))
-    return std::nullopt;
+                    fewest <= static_cast<double>(machine.most_window());
+  if (!fits && (!any_size || fewest > kMaxScratchElements)) return std::nullopt;
   const std::int64_t outputs = s.batch * s.out[0] * s.out[1];
   const std::int64_t pixels = tile_count(outputs, count_tiles(outputs, pixel_macs, kMinTileMacs));
   std::int64_t columns = std::clamp(pixels, std::min(kFewestWindowPixels, s.out[1]), s.out[1]);
@@ -65,11 +90,14 @@ std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatr
   // If taps are far apart, most of the pixels between them are copied in vain.
   const bool apart = std::max(s.dilation[0], s.dilation[1]) > 1;
   if (apart && !any_size &&
-      elements(rows, columns) > static_cast<double>(rows * columns * weights.depth))
-    return std::nullopt;
+      elements(rows, columns) > static_cast<double>(rows * columns * weights.depth)) {
+    if (!cut_rows_of_taps(s, weights, machine, cut)) return std::nullopt;
+    rows = 1;
+    columns = tile_count(s.out[1], cut.column_tiles);
+  }
   cut.groups = std::clamp<std::int64_t>(rows * columns * pixel_macs / kMaxTileMacs, 1,
                                         s.groups * weights.panels());
-  cut.height = window_size(s, 0, rows);
+  cut.height = cut.taps_only ? s.kernel[0] : window_size(s, 0, rows);
   cut.width = window_size(s, 1, columns);
   return cut;
 }
@@ -89,7 +117,7 @@ class WindowConvolution final : public Kernel {
         activation_(activation),
         cut_(cut),
         by_columns_(by_columns) {
-    in_place_ = shape.pad_begin == std::array<std::int64_t, 2>{0, 0} &&
+    in_place_ = !cut.taps_only && shape.pad_begin == std::array<std::int64_t, 2>{0, 0} &&
                 window_size(shape, 0, shape.out[0]) <= shape.in[0] &&
                 window_size(shape, 1, shape.out[1]) <= shape.in[1];
     row_step_ = (in_place_ ? shape.in[1] : cut.width) * shape.in_channels;
@@ -151,6 +179,9 @@ class WindowConvolution final : public Kernel {
            first + width <= shape_.in[1];
   }
 
+  /// Returns how many rows of a window are from one tap to the next below it.
+  std::int64_t tap_step() const { return cut_.taps_only ? 1 : shape_.dilation[0]; }
+
   /// Lists the segments of a row of A, and groups them into blocks that are multiplied in one step.
   void add_segments() {
     const bool together = shape_.groups == 1 && !by_columns_ && taps_lie_together(shape_);
@@ -160,8 +191,7 @@ class WindowConvolution final : public Kernel {
     std::int64_t k = 0;
     for (std::int64_t j = 0; j < (together ? 1 : shape_.kernel[1]); ++j) {
       for (std::int64_t i = 0; i < shape_.kernel[0]; ++i) {
-        const std::int64_t offset =
-            i * shape_.dilation[0] * row_step_ + j * shape_.dilation[1] * channels;
+        const std::int64_t offset = i * tap_step() * row_step_ + j * shape_.dilation[1] * channels;
         for (std::int64_t piece = 0; piece < pieces; ++piece) {
           const auto range = tile_range(length, pieces, piece, 4);
           const std::int64_t depth = range.end - range.begin;
@@ -179,13 +209,16 @@ class WindowConvolution final : public Kernel {
   /// Copies the pixels that the outputs read, with zeros outside the image.
   void copy_window(const Outputs& outputs, const float* image, float* to) const {
     const std::int64_t channels = shape_.in_channels;
-    const std::int64_t height = window_size(shape_, 0, outputs.rows.end - outputs.rows.begin);
+    const std::int64_t height = cut_.taps_only
+                                    ? cut_.height
+                                    : window_size(shape_, 0, outputs.rows.end - outputs.rows.begin);
+    const std::int64_t step = cut_.taps_only ? shape_.dilation[0] : 1;
     const std::int64_t width = window_size(shape_, 1, outputs.columns.end - outputs.columns.begin);
     const std::int64_t top = outputs.rows.begin * shape_.stride[0] - shape_.pad_begin[0];
     const std::int64_t left = outputs.columns.begin * shape_.stride[1] - shape_.pad_begin[1];
     const std::int64_t begin = std::clamp<std::int64_t>(-left, 0, width);
     const std::int64_t end = std::clamp<std::int64_t>(shape_.in[1] - left, begin, width);
-    for (std::int64_t y = top; y < top + height; ++y, to += row_step_) {
+    for (std::int64_t y = top; y < top + height * step; y += step, to += row_step_) {
       if (y < 0 || y >= shape_.in[0] || begin == end) {
         std::fill_n(to, width * channels, 0.0F);
         continue;

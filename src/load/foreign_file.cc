@@ -14,7 +14,6 @@ struct Format {
 constexpr Format kFormats[] = {
     {0, "version https://git-lfs.github.com/spec/",
      "a Git LFS pointer: 'git lfs pull' fetches the file that it stands for"},
-    {4, "TFL3", "a LiteRT model (.tflite), which must be exported to ONNX"},
     {4, "ORTM", "a model in ONNX Runtime's own format (.ort): load the ONNX file it was made from"},
     {0, "PK\x03\x04",
      "a ZIP archive, as PyTorch's .pt files are: unpack it, or export the model to ONNX"},

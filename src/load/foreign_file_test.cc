@@ -20,7 +20,6 @@ TEST(ForeignFile, IsNamedWhereAModelIsExpected) {
        "a Git LFS pointer"},
       {"<!DOCTYPE html>\n<html lang=\"en\">", "an HTML page"},
       {"\xEF\xBB\xBF\n  <HTML><head>", "an HTML page"},
-      {"\x1c\0\0\0TFL3\x14\0\x20\0"s, "a LiteRT model"},
       {"\x18\0\0\0ORTM\0\0"s, "ONNX Runtime's own format"},
       {"PK\x03\x04\0\0\x08\x08\0\0"s, "a ZIP archive"},
       {"GGUF\x03\0\0\0"s, "a GGUF file"},
@@ -29,7 +28,7 @@ TEST(ForeignFile, IsNamedWhereAModelIsExpected) {
       {"\xff\0\0\0\0\0\0\0{}"s, nullptr},
       {"hello", nullptr},
       {"<", nullptr},
-      {"TFL3", nullptr},
+      {"ORTM", nullptr},
   };
   for (const auto& c : cases) {
     const auto graph = load(c.bytes);
@@ -50,7 +49,7 @@ TEST(ForeignFile, AModelThatLooksLikeOneIsRead) {
                              {value_info("x", kOnnxFloat, {Dim(2)})},
                              {value_info("y")}});
   // Field 100, a text of four bytes that begins where other formats have their name.
-  bytes = "\xa2\x06\x05\0TFL3"s + bytes;
+  bytes = "\xa2\x06\x05\0ORTM"s + bytes;
   EXPECT_TRUE(foreign_file(std::as_bytes(std::span(bytes))));
   EXPECT_TRUE(load(bytes));
 }

@@ -158,12 +158,17 @@ def test_external_data_stays_in_the_folder(refused, tmp_path, location):
 
 
 @pytest.mark.parametrize("content, name", [(b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 9\n", "Git LFS pointer"), (b"<!DOCTYPE html><html>", "HTML page"),
-                                           (b"\x1c\0\0\0TFL3" + bytes(20), ".tflite"), (b"\x18\0\0\0ORTM" + bytes(20), ".ort"), (b"PK\x03\x04" + bytes(30), ".pt"),
+                                           (b"\x18\0\0\0ORTM" + bytes(20), ".ort"), (b"PK\x03\x04" + bytes(30), ".pt"),
                                            (b"\x02" + bytes(7) + b"{}", "safetensors"), (b"GGUF\x03" + bytes(30), "GGUF")])
 def test_files_of_other_formats_are_named(refused, model, content, name):
     for command in ("run", "info"):
         line = refused(1, command, model(content))
         assert "not an ONNX model but " in line and name in line
+
+
+def test_a_damaged_tflite_file_is_refused(refused, model):
+    for command in ("run", "info"):
+        assert "no valid flatbuffer of a TFLite model" in refused(1, command, model(b"\x1c\0\0\0TFL3" + bytes(20)))
 
 
 def test_limits_name_the_options_that_raise_them(refused, parallax, model):

@@ -1,9 +1,10 @@
 // Turns the zeros that a Pad adds around an image into the padding of the windows that read it.
 //
 //     pattern  Conv(Pad(x)), MaxPool(Pad(x)) or AveragePool(Pad(x))
-//     guard    constant, non-negative pads of spatial axes, in NCHW or NHWC; every reader of the Pad takes them; no
-//              window lies in padding alone. Convolutions pad with 0; MaxPool with -inf, where 0
-//              does as well if x has no negative element; AveragePool counts what it pads
+//     guard    constant, non-negative pads of spatial axes, in NCHW or NHWC; every reader of the
+//              Pad takes them; no window lies in padding alone. Convolutions pad with 0; MaxPool
+//              with -inf, where 0 does as well if x has no negative element; AveragePool counts
+//              what it pads
 //     rewrite  the same window operator of x, its `pads` the sum of both
 #include <algorithm>
 #include <cmath>

@@ -45,7 +45,7 @@ TEST(GuestWorkers, TakePartAndGo) {
     for (int round = 0; round < 100 || users->begun == 0; ++round)
       for (const WorkLevel level : {WorkLevel::kTiles, WorkLevel::kBranches})
         share_once(pool, level, round % 20);
-    while (users->running > 0 || users->begun < users->submitted) std::this_thread::yield();
+    while (users->unfinished > 0) std::this_thread::yield();
     EXPECT_EQ(pool.asleep(), threads - 1);
     share_once(pool, WorkLevel::kTiles, 50);
   }

@@ -34,17 +34,23 @@ class UsersPool final : public ThreadPool {
   void submit(std::function<void()> task) override {
     if (refuses) throw std::runtime_error("no tasks");
     ++submitted;
+    ++unfinished;
     const MutexLock lock(mutex_);
     tasks_.push_back(std::move(task));
     changed_.notify_all();
   }
-  void drop() { (void)take_all(); }
+  void drop() { unfinished -= static_cast<int>(take_all().size()); }
   void run() {
-    for (const auto& task : take_all()) task();
+    for (const auto& task : take_all()) {
+      task();
+      --unfinished;
+    }
   }
 
   std::atomic<bool> refuses{false};
-  std::atomic<int> submitted{0}, begun{0}, running{0};
+  std::atomic<int> submitted{0}, begun{0};
+  /// Tasks that have not ended. A task counts before the one that submits it ends.
+  std::atomic<int> unfinished{0};
 
  private:
   std::deque<std::function<void()>> take_all() {
@@ -62,9 +68,8 @@ class UsersPool final : public ThreadPool {
         tasks_.pop_front();
       }
       ++begun;
-      ++running;
       task();
-      --running;
+      --unfinished;
     }
   }
 

@@ -123,6 +123,23 @@ def load_onnxruntime_file(path, feeds, threads):
     return lambda: session.run(None, feeds)
 
 
+def litert_file(path, feeds, threads):
+    """An interpreter of a file, with the sizes and values of the feeds."""
+    from ai_edge_litert.interpreter import Interpreter
+    interpreter = Interpreter(str(path), num_threads=threads)
+    for i in interpreter.get_input_details():
+        if tuple(i["shape"]) != feeds[i["name"]].shape:
+            interpreter.resize_tensor_input(i["index"], feeds[i["name"]].shape)
+    interpreter.allocate_tensors()
+    for i in interpreter.get_input_details():
+        interpreter.set_tensor(i["index"], feeds[i["name"]])
+    return interpreter
+
+
+def load_litert_file(path, feeds, threads):
+    return litert_file(path, feeds, threads).invoke
+
+
 def runs_of(ms):
     """How many runs are timed: short ones more often."""
     return RUNS if ms > LONG else 10 * RUNS
@@ -133,7 +150,7 @@ def file_peer(name, path, feeds, threads):
     feeds = dict(np.load(feeds))
     before = peak_mib()
     start = time.perf_counter()
-    run = {"onnxruntime": load_onnxruntime_file, "openvino": load_openvino_file}[name](path, feeds, threads)
+    run = {"onnxruntime": load_onnxruntime_file, "openvino": load_openvino_file, "litert": load_litert_file}[name](path, feeds, threads)
     run()
     first = (time.perf_counter() - start) * 1e3
     times = []

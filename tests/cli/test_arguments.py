@@ -139,6 +139,11 @@ def test_what_is_missing_is_named_with_the_help_that_tells_of_it(refused):
     assert "expected NAME=FILE" in refused(2, "run", DIGITS, "--image", "a.png")
 
 
+def test_the_one_input_of_a_model_needs_no_name(parallax, tmp_path):
+    np.save(tmp_path / "row.npy", np.zeros((1, 1, 8, 8), np.float32))
+    assert parallax("run", DIGITS, "--input", f"={tmp_path / 'row.npy'}").returncode == 0
+
+
 @pytest.mark.parametrize("values", ["5..1", "1..999999999"])
 def test_ranges_say_what_they_may_be(refused, values):
     assert "upwards and of at most 100000 values" in refused(2, "bench", DIGITS, "--dim", f"batch={values}")

@@ -81,7 +81,7 @@ CLI::Option* add_ties(CLI::App& command, Options& options) {
              command, "--tie",
              [&options](const std::string& text) {
                const std::size_t equals = text.find('=');
-               if (equals == std::string::npos || equals + 1 == text.size())
+               if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
                  throw UsageError(fmt::format("--tie {}: expected INPUT=OUTPUT", text));
                options.ties.push_back(text);
              },

@@ -73,9 +73,10 @@ NamedFile named_file(std::string_view option, const std::string& text, const Mod
     if (text.starts_with(info.name + "=") && (!found || info.name.size() >= found->name.size()))
       found = &info;
   }
+  if (found) return {*found, text.substr(found->name.size() + 1)};
   // A TFLite file may have an input without a name.
-  if (!found && text.starts_with('=') && model.inputs().size() == 1) found = &model.inputs()[0];
-  if (found) return {*found, text.substr(text.starts_with('=') ? 1 : found->name.size() + 1)};
+  if (text.starts_with('=') && model.inputs().size() == 1)
+    return {model.inputs()[0], text.substr(1)};
   throw UsageError(fmt::format("{} {}: the model has no input '{}'; it has {}", option, text,
                                text.substr(0, text.find('=')), fmt::join(known, ", ")));
 }

@@ -19,6 +19,12 @@ UnsupportedNode note_of(const TfliteFile& file, const schema::Operator& op, std:
           load_error(ErrorCode::kUnsupported, shorten(error.message, kLongest)).to_string()};
 }
 
+/// Returns the name of a tensor, or `fallback` if the file gives none.
+std::string_view name_or(const schema::Tensor& tensor, std::string_view fallback) {
+  const std::string_view name = text_of(tensor.name());
+  return name.empty() ? fallback : name;
+}
+
 std::string symbol_name(std::string_view input, std::size_t axis) {
   return fmt::format("{}_dim_{}", input, axis);
 }
@@ -51,7 +57,7 @@ Status SubgraphAssembler::add_inputs() {
           fmt::format("input {} has a type that is not supported", tensor_name(file_, index)));
     Value input;
     input.kind = ValueKind::kInput;
-    input.name = scope_.writer.fresh_value_name(t.name() == nullptr ? "input" : text_of(t.name()));
+    input.name = scope_.writer.fresh_value_name(name_or(t, "input"));
     input.dtype = *dtype;
     const Dims dims = dims_of(t);
     const auto open = elements_of(t.shape_signature());
@@ -81,7 +87,7 @@ Result<ValueId> SubgraphAssembler::read(std::int32_t index) {
   if (t.is_variable()) return unsupported(fmt::format("variable {}: state is not supported", name));
   if (t.sparsity() != nullptr) return unsupported(fmt::format("{} is sparse", name));
   const Constant constant{*dtype, dims_of(t), constant_bytes(context_.file, t), context_.owner};
-  known = scope_.writer.constant(scope_.writer.fresh_value_name(text_of(t.name())), constant);
+  known = scope_.writer.constant(scope_.writer.fresh_value_name(name_or(t, "constant")), constant);
   return known;
 }
 
@@ -101,7 +107,7 @@ Status SubgraphAssembler::name_results(const schema::Operator& op, std::span<con
     ValueId result = i < results.size() ? results[i] : ValueId{};
     if (!result.valid()) return unsupported(fmt::format("output {} is not supported", i));
     const Value& made = scope_.graph.values[result];
-    std::string name = scope_.writer.fresh_value_name(text_of(tensor(outputs[i]).name()));
+    std::string name = scope_.writer.fresh_value_name(name_or(tensor(outputs[i]), "result"));
     const bool fresh = made.kind == ValueKind::kResult && made.producer.value >= first &&
                        std::ranges::find(values_, result) == values_.end();
     if (!fresh) {

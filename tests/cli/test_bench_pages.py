@@ -154,7 +154,7 @@ def test_the_page_of_trained_models():
     row = {"nodes": 7, "difference": 1e-6, "parallax": figures, "onnxruntime": figures | {"ms": 2.0}, "openvino": figures | {"ms": 4.0, "mib": 40.0}}
     rows = {model.name: row for model in real_models.MODELS} | {"pitch": {key: value for key, value in row.items() if key != "openvino"}}
     text = real_page.text(rows, 2, 3, {"cpu": "a CPU", "date": "2026-01-01", "commit": "abc"})
-    assert "| detector | 7 | 1.000 | 2.000 | 4.000 | 0.50 | 1e-06 |" in text and "| pitch | 7 | 1.000 | 2.000 | – | 0.50 | 1e-06 |" in text
+    assert "| detector | 7 | 1.000 | 2.000 | 4.000 | – | 0.50 | 1e-06 |" in text and "| pitch | 7 | 1.000 | 2.000 | – | – | 0.50 | 1e-06 |" in text
     assert "mean of the ratios: **0.50**" in text and "| detector | 10 / 10 = 1.00 | 5 / 5 = 1.00 |" in text
     assert all(f"| {model.name} | {model.task} | [{model.package.name} {model.package.version}]" in text for model in real_models.MODELS)
     assert "ratio ms 0.50 mib 1.00 first 1.00" in real_page.line("pitch", rows["pitch"])

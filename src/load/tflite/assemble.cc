@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "load/names.h"
 #include "load/tflite/quantization.h"
+#include "load/tflite/sparse.h"
 
 namespace parallax {
 namespace {
@@ -85,9 +86,12 @@ Result<ValueId> SubgraphAssembler::read(std::int32_t index) {
   if (!dtype || *dtype == DType::kString)
     return unsupported(fmt::format("{} has a type that is not supported", name));
   if (t.is_variable()) return unsupported(fmt::format("variable {}: state is not supported", name));
-  if (t.sparsity() != nullptr) return unsupported(fmt::format("{} is sparse", name));
-  const Constant constant{*dtype, dims_of(t), constant_bytes(context_.file, t), context_.owner};
-  known = scope_.writer.constant(scope_.writer.fresh_value_name(name_or(t, "constant")), constant);
+  Constant constant{*dtype, dims_of(t), constant_bytes(context_.file, t), context_.owner};
+  if (t.sparsity() != nullptr) {
+    PX_ASSIGN(constant, dense_constant(context_.file, t, context_.quota));
+  }
+  known = scope_.writer.constant(scope_.writer.fresh_value_name(name_or(t, "constant")),
+                                 std::move(constant));
   return known;
 }
 

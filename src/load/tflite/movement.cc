@@ -166,6 +166,9 @@ void reverse_sequence(TfliteOperator& o) {
                                {"batch_axis", std::int64_t{options.batch_dim()}}})));
 }
 
+/// Constants have their zeros already.
+void densify(TfliteOperator& o) { o.result(o.need(0)); }
+
 /// Sizes of blocks and borders, two of each axis after the batch.
 struct Blocks {
   Ints block, border;
@@ -251,6 +254,7 @@ constexpr std::array kMovementRules = {
     TfliteRule{Code::BATCH_TO_SPACE_ND, batch_to_space},
     TfliteRule{Code::BROADCAST_TO, broadcast_to},
     TfliteRule{Code::CONCATENATION, concatenation},
+    TfliteRule{Code::DENSIFY, densify},
     TfliteRule{Code::EXPAND_DIMS, expand_dims},
     TfliteRule{Code::FILL, fill},
     TfliteRule{Code::MIRROR_PAD, mirror_pad},

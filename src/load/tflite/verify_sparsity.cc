@@ -6,37 +6,13 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "load/names.h"
+#include "load/tflite/sparse.h"
 #include "load/tflite/verify.h"
 
 namespace parallax {
 namespace {
 
 namespace schema = tflite_schema;
-
-/// Segments or indices of one dimension, which the file stores in one of three widths.
-class StoredIndices {
- public:
-  StoredIndices(schema::SparseIndexVector type, const void* vector) {
-    if (vector == nullptr) return;
-    if (type == schema::SparseIndexVector::Int32Vector)
-      words_ = elements_of(static_cast<const schema::Int32Vector*>(vector)->values());
-    if (type == schema::SparseIndexVector::Uint16Vector)
-      halves_ = elements_of(static_cast<const schema::Uint16Vector*>(vector)->values());
-    if (type == schema::SparseIndexVector::Uint8Vector)
-      bytes_ = elements_of(static_cast<const schema::Uint8Vector*>(vector)->values());
-  }
-
-  std::size_t size() const { return words_.size() + halves_.size() + bytes_.size(); }
-  std::int64_t operator[](std::size_t i) const {
-    if (!words_.empty()) return words_[i];
-    return halves_.empty() ? std::int64_t{bytes_[i]} : std::int64_t{halves_[i]};
-  }
-
- private:
-  std::span<const std::int32_t> words_;
-  std::span<const std::uint16_t> halves_;
-  std::span<const std::uint8_t> bytes_;
-};
 
 using Sizes = std::vector<std::int64_t>;
 

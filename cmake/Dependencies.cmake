@@ -29,6 +29,8 @@ find_program(FLATC flatc REQUIRED)
 find_path(FLATBUFFERS_INCLUDE flatbuffers/flatbuffers.h REQUIRED)
 add_library(px_flatbuffers INTERFACE)
 target_include_directories(px_flatbuffers SYSTEM INTERFACE ${FLATBUFFERS_INCLUDE})
+# Its headers parse numbers in texts, which nothing here reads, with a locale that is in its library.
+target_compile_definitions(px_flatbuffers INTERFACE FLATBUFFERS_LOCALE_INDEPENDENT=0)
 
 find_path(XXHASH_INCLUDE xxhash.h REQUIRED)
 add_library(px_xxhash INTERFACE)

@@ -33,6 +33,9 @@ std::string symbol_name(std::string_view input, std::size_t axis) {
 /// Bytes that an operator's nodes, results and a plan of them take.
 constexpr std::int64_t kBytesPerOperator = 1536;
 
+/// The operator that makes complex numbers of real ones.
+constexpr auto kComplexSource = schema::BuiltinOperator::RFFT2D;
+
 }  // namespace
 
 Status TfliteScope::infer() {
@@ -149,7 +152,8 @@ Status SubgraphAssembler::run_rule(const TfliteRule& rule, const schema::Operato
   for (const std::int32_t index : elements_of(op.outputs()))
     outputs.push_back(index < 0 ? nullptr : &tensor(index));
   const auto first = static_cast<std::int32_t>(scope_.graph.nodes.size());
-  TfliteOperator writing(scope_.writer, op, names, std::move(inputs), outputs, infer);
+  TfliteOperator writing(scope_.writer, op, names, std::move(inputs), outputs,
+                         custom_options(context_.file, op), infer);
   rule.write(writing);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const ValueId real = writing.results()[i];
@@ -173,6 +177,25 @@ Status SubgraphAssembler::note(const schema::Operator& op, const std::string& na
   return {};
 }
 
+bool SubgraphAssembler::is_complex(std::int32_t index) const {
+  return index >= 0 && tensor(index).type() == schema::TensorType::COMPLEX64;
+}
+
+/// Only rules that are made for it read complex tensors, or make them.
+Result<const TfliteRule*> SubgraphAssembler::find_rule(const schema::Operator& op) const {
+  const schema::OperatorCode& code = code_of(context_.file, op);
+  const auto inputs = elements_of(op.inputs()), outputs = elements_of(op.outputs());
+  const auto complex = [this](std::int32_t index) { return is_complex(index); };
+  const bool reads = std::ranges::any_of(inputs, complex);
+  const bool writes = std::ranges::any_of(outputs, complex);
+  const TfliteRule* const rule = reads && complex(inputs[0]) ? tflite_complex_rule(code)
+                                 : reads                     ? nullptr
+                                                             : tflite_rule(code);
+  if (rule != nullptr && (reads || !writes || builtin_of(code) == kComplexSource)) return rule;
+  return unsupported(fmt::format("{} is not supported{}", code_name(code),
+                                 reads || writes ? " for complex numbers" : ""));
+}
+
 Status SubgraphAssembler::write(const schema::Operator& op, const std::string& name) {
   if (!context_.quota.need_node_bytes(kBytesPerOperator))
     return unsupported("the operators would take too much memory for the size of the file");
@@ -181,9 +204,7 @@ Status SubgraphAssembler::write(const schema::Operator& op, const std::string& n
     PX_ASSIGN(const auto results, call(op, name));
     return name_results(op, results, first);
   }
-  const schema::OperatorCode& code = code_of(context_.file, op);
-  const TfliteRule* const rule = tflite_rule(builtin_of(code));
-  if (rule == nullptr) return unsupported(fmt::format("{} is not supported", code_name(code)));
+  PX_ASSIGN(const TfliteRule* const rule, find_rule(op));
   return run_rule(*rule, op, name);
 }
 
@@ -204,6 +225,7 @@ Result<std::vector<ValueId>> SubgraphAssembler::outputs() {
   std::vector<ValueId> values;
   for (const std::int32_t index : elements_of(file_.outputs())) {
     if (index >= 0 && missing_[static_cast<std::size_t>(index)]) return unsupported("");
+    if (is_main() && is_complex(index)) return unsupported("complex outputs are not supported");
     PX_ASSIGN(const ValueId output, read(index));
     values.push_back(output);
   }
@@ -220,8 +242,7 @@ Status check_operators(const TfliteFile& file) {
       const auto& op =
           *subgraph.graph->operators()->Get(static_cast<flatbuffers::uoffset_t>(index));
       const schema::OperatorCode& code = code_of(file, op);
-      if (!is_tflite_call(builtin_of(code)) && tflite_rule(builtin_of(code)) == nullptr)
-        ++missing[code_name(code)];
+      if (!is_tflite_supported(code)) ++missing[code_name(code)];
     }
   }
   if (missing.empty()) return {};

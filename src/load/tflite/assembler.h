@@ -77,6 +77,9 @@ class SubgraphAssembler {
   Result<ValueId> read_real(OperatorWriter& writing, std::int32_t tensor);
   Result<std::vector<ValueId>> read_inputs(const schema::Operator& op, std::size_t from);
   bool reads_missing(const schema::Operator& op) const;
+  bool is_complex(std::int32_t tensor) const;
+  bool is_main() const { return index_ == 0; }
+  Result<const TfliteRule*> find_rule(const schema::Operator& op) const;
   const schema::Tensor& tensor(std::int32_t index) const {
     return *file_.tensors()->Get(static_cast<flatbuffers::uoffset_t>(index));
   }

@@ -59,7 +59,7 @@ void add_operators(const TfliteFile& file, FileReport& report) {
       ++report.nodes;
       ++row.count;
       row.opset = std::max<std::int64_t>(row.opset, code.version());
-      row.supported = is_tflite_call(builtin_of(code)) || tflite_rule(builtin_of(code)) != nullptr;
+      row.supported = is_tflite_supported(code);
     }
   }
   for (auto& [name, row] : by_name) {

@@ -14,8 +14,13 @@ using Ints = std::vector<std::int64_t>;
 
 constexpr std::int64_t kLast = std::numeric_limits<std::int64_t>::max();
 
+/// The numbers from `begin` up to `end`.
+void append(Ints& list, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) list.push_back(i);
+}
+
 /// With batch_dims, axes before that are the same in operand and indices: the axis moves behind
-/// them, and each index is a tuple of one.
+/// them, and each index is a tuple of one. Axes that it passed then move before the indices' own.
 void gather(TfliteOperator& o) {
   const auto& options = o.options<schema::GatherOptions>();
   const ValueId x = o.need(0), indices = o.need(1);
@@ -28,9 +33,20 @@ void gather(TfliteOperator& o) {
   if (batch == 0) return o.result(o.op(OpKind::kGather, {x, indices}, with_axis(axis)));
   if (batch < 0 || batch > axis || batch > index_rank)
     return o.invalid(fmt::format("batch_dims is {}", options.batch_dims()));
-  if (batch != axis) return o.refuse("batch_dims other than the axis are not supported");
+  Ints before, after;
+  append(before, 0, batch);
+  before.push_back(axis);
+  append(before, batch, axis);
+  append(before, axis + 1, rank);
+  append(after, 0, batch);
+  append(after, index_rank, index_rank + axis - batch);
+  append(after, batch, index_rank);
+  append(after, index_rank + axis - batch, index_rank + rank - batch - 1);
   const ValueId tuples = o.unsqueeze(o.cast_to(indices, DType::kI64), {-1});
-  o.result(o.op(OpKind::kGatherND, {x, tuples}, attributes_of({{"batch_dims", batch}})));
+  const ValueId first = batch == axis ? x : o.transpose(x, before);
+  const ValueId y =
+      o.op(OpKind::kGatherND, {first, tuples}, attributes_of({{"batch_dims", batch}}));
+  o.result(batch == axis ? y : o.transpose(y, after));
 }
 
 void gather_nd(TfliteOperator& o) {
@@ -69,93 +85,6 @@ void slice(TfliteOperator& o) {
     axes.push_back(static_cast<std::int64_t>(i));
   }
   o.result(o.op(OpKind::kSlice, {x, o.ints(*begin), o.ints(ends), o.ints(axes)}));
-}
-
-/// Lists of a STRIDED_SLICE with one element for each axis that is cut, and what happens to the
-/// axes afterwards.
-struct Cut {
-  Ints begin, end, step, axes;
-  Ints removed;  ///< axes of the input of which one index is taken
-  Ints added;    ///< axes of the result
-};
-
-/// `at`: the element of the lists that names axis `axis`.
-struct StridedLists {
-  Ints begin, end, step;
-  std::int32_t begin_mask, end_mask, removed_mask;
-  bool offset;
-};
-
-void cut_axis(const StridedLists& lists, std::size_t at, std::int64_t axis, Cut& cut) {
-  const std::int32_t bit = std::int32_t{1} << at;
-  const std::int64_t step = lists.step[at];
-  std::int64_t begin = lists.begin[at], end = lists.end[at];
-  if ((lists.removed_mask & bit) != 0) {
-    cut.removed.push_back(axis);
-    if ((lists.begin_mask & bit) != 0) begin = 0;
-    end = begin == -1 ? kLast : begin + 1;
-    cut.begin.push_back(begin);
-    cut.end.push_back(end);
-    cut.step.push_back(1);
-    cut.axes.push_back(axis);
-    return;
-  }
-  if (lists.offset) end += begin;
-  if ((lists.begin_mask & bit) != 0) begin = step > 0 ? 0 : kLast;
-  if ((lists.end_mask & bit) != 0) end = step > 0 ? kLast : -kLast;
-  if (begin == 0 && end == kLast && step == 1) return;
-  cut.begin.push_back(begin);
-  cut.end.push_back(end);
-  cut.step.push_back(step);
-  cut.axes.push_back(axis);
-}
-
-/// Walks over the elements of the lists: an ellipsis stands for the axes that no other names.
-Cut cut_of(const StridedLists& lists, std::int32_t ellipsis_mask, std::int32_t new_mask, int rank) {
-  Cut cut;
-  const std::size_t count = lists.begin.size();
-  std::int64_t named = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::int32_t bit = std::int32_t{1} << i;
-    if ((ellipsis_mask & bit) == 0 && (new_mask & bit) == 0) ++named;
-  }
-  std::int64_t axis = 0, result = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::int32_t bit = std::int32_t{1} << i;
-    if ((ellipsis_mask & bit) != 0) {
-      axis += rank - named;
-      result += rank - named;
-    } else if ((new_mask & bit) != 0) {
-      cut.added.push_back(result++);
-    } else {
-      cut_axis(lists, i, axis++, cut);
-      if ((lists.removed_mask & bit) == 0) ++result;
-    }
-  }
-  return cut;
-}
-
-void strided_slice(TfliteOperator& o) {
-  const auto& options = o.options<schema::StridedSliceOptions>();
-  constexpr std::size_t kMost = 31;  // bits of a mask
-  const ValueId x = o.need(0);
-  const int rank = o.rank(x);
-  const auto begin = o.known_ints(1), end = o.known_ints(2), step = o.known_ints(3);
-  if (o.failed()) return;
-  if (!begin || !end || !step) return o.refuse("begin, end and strides must be constants");
-  if (begin->size() != end->size() || begin->size() != step->size() || begin->size() >= kMost ||
-      std::ranges::find(*step, 0) != step->end())
-    return o.invalid("begin, end and strides do not fit each other");
-  const Cut cut = cut_of({*begin, *end, *step, options.begin_mask(), options.end_mask(),
-                          options.shrink_axis_mask(), options.offset()},
-                         options.ellipsis_mask(), options.new_axis_mask(), rank);
-  ValueId y = x;
-  if (!cut.axes.empty())
-    y = o.op(OpKind::kSlice,
-             {x, o.ints(cut.begin), o.ints(cut.end), o.ints(cut.axes), o.ints(cut.step)});
-  if (!cut.removed.empty()) y = o.squeeze(y, cut.removed);
-  if (!cut.added.empty()) y = o.unsqueeze(y, cut.added);
-  o.result(y);
 }
 
 void topk_v2(TfliteOperator& o) {
@@ -208,7 +137,6 @@ constexpr std::array kIndexRules = {
     TfliteRule{Code::ONE_HOT, one_hot},
     TfliteRule{Code::SCATTER_ND, scatter_nd},
     TfliteRule{Code::SLICE, slice},
-    TfliteRule{Code::STRIDED_SLICE, strided_slice},
     TfliteRule{Code::TOPK_V2, topk_v2},
     TfliteRule{Code::WHERE, where},
 };

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -28,11 +29,13 @@ class TfliteOperator : public OperatorWriter {
  public:
   /// `inputs`: the values that are read, invalid ids where an input is left out.
   /// `outputs`: the tensors that are written, null for one left out.
+  /// `custom`: the options of a custom operator, unchecked.
   TfliteOperator(GraphWriter& writer, const schema::Operator& file, FileOperatorName name,
                  std::vector<ValueId> inputs, std::vector<const schema::Tensor*> outputs,
-                 std::function<Status()> infer)
+                 std::span<const std::byte> custom, std::function<Status()> infer)
       : OperatorWriter(writer, std::move(name), std::move(infer), NodeOrigin::kLoader),
         file_(file),
+        custom_(custom),
         inputs_(std::move(inputs)),
         outputs_(std::move(outputs)),
         results_(outputs_.size()) {}
@@ -44,6 +47,8 @@ class TfliteOperator : public OperatorWriter {
     return given == nullptr ? default_options<Options>() : *given;
   }
   const schema::Operator& file() const { return file_; }
+  /// The bytes that only this custom operator understands. They may begin at any address.
+  std::span<const std::byte> custom_options() const { return custom_; }
 
   std::size_t inputs() const { return inputs_.size(); }
   const std::vector<ValueId>& all_inputs() const { return inputs_; }
@@ -81,6 +86,7 @@ class TfliteOperator : public OperatorWriter {
 
  private:
   const schema::Operator& file_;
+  const std::span<const std::byte> custom_;
   const std::vector<ValueId> inputs_;
   const std::vector<const schema::Tensor*> outputs_;
   std::vector<ValueId> results_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <span>
+#include <string_view>
 
 #include "load/tflite/operator.h"
 
@@ -12,20 +13,31 @@ namespace parallax {
 struct TfliteRule {
   schema::BuiltinOperator code;
   void (*write)(TfliteOperator&);
+  std::string_view custom = {};  ///< the name of a CUSTOM operator
 };
 
-/// Returns the rule of an operator; null if there is none.
-const TfliteRule* tflite_rule(schema::BuiltinOperator code);
+/// Returns the rule of an operator on real numbers; null if there is none.
+const TfliteRule* tflite_rule(const schema::OperatorCode& code);
+/// Returns the rule where input 0 is complex; null if there is none.
+const TfliteRule* tflite_complex_rule(const schema::OperatorCode& code);
 
 /// Whether the operator runs subgraphs (assemble_calls.cc).
 bool is_tflite_call(schema::BuiltinOperator code);
 
-// The rules by topic; tflite_rule() looks them up.
+/// Whether the operator has a rule, or runs subgraphs.
+bool is_tflite_supported(const schema::OperatorCode& code);
+
+// The rules by topic; the functions above look them up.
+std::span<const TfliteRule> tflite_complex_rules();
+std::span<const TfliteRule> tflite_detection_rules();
 std::span<const TfliteRule> tflite_elementwise_rules();
 std::span<const TfliteRule> tflite_image_rules();
 std::span<const TfliteRule> tflite_index_rules();
 std::span<const TfliteRule> tflite_movement_rules();
 std::span<const TfliteRule> tflite_product_rules();
 std::span<const TfliteRule> tflite_reduction_rules();
+std::span<const TfliteRule> tflite_spectrum_rules();
+std::span<const TfliteRule> tflite_strided_slice_rules();
+std::span<const TfliteRule> tflite_unpooling_rules();
 
 }  // namespace parallax

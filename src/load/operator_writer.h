@@ -77,6 +77,7 @@ class OperatorWriter {
   /// The dimension of `x` as a list of one i64.
   ValueId dim(ValueId x, std::int64_t axis);
 
+  const FileOperatorName& name() const { return name_; }
   void fail(Error error);
   void refuse(std::string_view message);  ///< kUnsupported
   void invalid(std::string message);      ///< kInvalidModel
@@ -86,6 +87,10 @@ class OperatorWriter {
  protected:
   const Value* typed(ValueId value);
   void write(Node node);
+  /// Appends a value that a node given to write() makes.
+  ValueId fresh_result(std::string_view name) {
+    return writer_.result(writer_.fresh_value_name(name));
+  }
   /// Returns a name of a node of `kind`.
   std::string name_of(OpKind kind) const;
 

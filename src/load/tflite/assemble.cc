@@ -78,6 +78,22 @@ Status SubgraphAssembler::add_inputs() {
   return {};
 }
 
+/// A variable as it is before the first run: zeros. What runs leave in it is not kept yet.
+Result<ValueId> SubgraphAssembler::first_state(const schema::Tensor& variable) {
+  const DType dtype = *dtype_of(variable.type());
+  const auto size = bytes_of(dtype, dims_of(variable));
+  if (!size || !context_.quota.take_bytes(*size))
+    return unsupported("a variable is too large for its file");
+  // LiteRT gives bytes that stand for real numbers their zero point.
+  const bool shifted = dtype == DType::kI8 && is_quantized(variable) &&
+                       length_of(variable.quantization()->zero_point()) > 0;
+  const std::vector<std::byte> zeros(
+      static_cast<std::size_t>(*size),
+      static_cast<std::byte>(shifted ? variable.quantization()->zero_point()->Get(0) : 0));
+  return scope_.writer.constant(scope_.writer.fresh_value_name(text_of(variable.name())),
+                                make_constant(dtype, dims_of(variable), zeros));
+}
+
 /// A constant becomes a value when it is first read.
 Result<ValueId> SubgraphAssembler::read(std::int32_t index) {
   if (index < 0) return ValueId{};
@@ -88,7 +104,10 @@ Result<ValueId> SubgraphAssembler::read(std::int32_t index) {
   const std::string name = tensor_name(file_, index);
   if (!dtype || *dtype == DType::kString)
     return unsupported(fmt::format("{} has a type that is not supported", name));
-  if (t.is_variable()) return unsupported(fmt::format("variable {}: state is not supported", name));
+  if (t.is_variable()) {
+    PX_ASSIGN(known, first_state(t));
+    return known;
+  }
   Constant constant{*dtype, dims_of(t), constant_bytes(context_.file, t), context_.owner};
   if (t.sparsity() != nullptr) {
     PX_ASSIGN(constant, dense_constant(context_.file, t, context_.quota));

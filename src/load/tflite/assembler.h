@@ -74,6 +74,7 @@ class SubgraphAssembler {
                       std::int32_t first);
   Status note(const schema::Operator& op, const std::string& name, Status status);
   Result<ValueId> read(std::int32_t tensor);
+  Result<ValueId> first_state(const schema::Tensor& variable);
   Result<ValueId> read_real(OperatorWriter& writing, std::int32_t tensor);
   Result<std::vector<ValueId>> read_inputs(const schema::Operator& op, std::size_t from);
   bool reads_missing(const schema::Operator& op) const;

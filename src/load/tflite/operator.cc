@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <memory>
+
 namespace parallax {
 
 ValueId TfliteOperator::need(std::size_t i) {
@@ -44,25 +46,43 @@ void TfliteOperator::result(std::size_t i, ValueId value) {
   if (i < results_.size()) results_[i] = value;
 }
 
-ValueId TfliteOperator::clip(ValueId value, float low, float high) {
-  return op(OpKind::kClip, {value, number(low, value), number(high, value)});
+std::vector<ValueId> TfliteOperator::scan(std::vector<ValueId> inputs, Attributes attributes,
+                                          Graph body, std::size_t captures) {
+  std::vector<ValueId> results(body.outputs.size());
+  if (failed()) return results;
+  Node node{.name = name_of(OpKind::kScan),
+            .op = OpKind::kScan,
+            .attributes = std::move(attributes),
+            .inputs = std::move(inputs),
+            .outputs = {}};
+  for (ValueId& value : results) value = fresh_result(node.name);
+  node.outputs = results;
+  node.captures = captures;
+  node.bodies = {std::make_shared<const Graph>(std::move(body))};
+  write(std::move(node));
+  return results;
 }
 
-void TfliteOperator::activated(ValueId value, schema::ActivationFunctionType function) {
+ValueId clipped(OperatorWriter& o, ValueId value, float low, float high) {
+  return o.op(OpKind::kClip, {value, o.number(low, value), o.number(high, value)});
+}
+
+ValueId activation_of(OperatorWriter& o, ValueId value, schema::ActivationFunctionType function) {
   using Function = schema::ActivationFunctionType;
   switch (function) {
     case Function::NONE:
-      return result(value);
+      return value;
     case Function::RELU:
-      return result(op(OpKind::kRelu, {value}));
+      return o.op(OpKind::kRelu, {value});
     case Function::RELU_N1_TO_1:
-      return result(clip(value, -1, 1));
+      return clipped(o, value, -1, 1);
     case Function::RELU6:
-      return result(clip(value, 0, 6));
+      return clipped(o, value, 0, 6);
     case Function::TANH:
-      return result(op(OpKind::kTanh, {value}));
+      return o.op(OpKind::kTanh, {value});
     default:
-      refuse(fmt::format("activation {} is not supported", static_cast<int>(function)));
+      o.refuse(fmt::format("activation {} is not supported", static_cast<int>(function)));
+      return {};
   }
 }
 

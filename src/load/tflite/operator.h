@@ -25,6 +25,11 @@ const Options& default_options() {
   return *reinterpret_cast<const Options*>(kBytes + 4);
 }
 
+/// `value` limited to an interval.
+ValueId clipped(OperatorWriter& o, ValueId value, float low, float high);
+/// An activation of `value`.
+ValueId activation_of(OperatorWriter& o, ValueId value, schema::ActivationFunctionType function);
+
 class TfliteOperator : public OperatorWriter {
  public:
   /// `inputs`: the values that are read, invalid ids where an input is left out.
@@ -77,8 +82,13 @@ class TfliteOperator : public OperatorWriter {
   void result(ValueId value) { result(0, value); }
   void result(std::size_t i, ValueId value);
   /// Sets output 0 to the activation of `value`.
-  void activated(ValueId value, schema::ActivationFunctionType function);
-  ValueId clip(ValueId value, float low, float high);
+  void activated(ValueId value, schema::ActivationFunctionType function) {
+    result(activation_of(*this, value, function));
+  }
+  ValueId clip(ValueId value, float low, float high) { return clipped(*this, value, low, high); }
+  /// Writes a Scan with a body, whose last inputs are the last `captures` of `inputs`.
+  std::vector<ValueId> scan(std::vector<ValueId> inputs, Attributes attributes, Graph body,
+                            std::size_t captures);
   /// `value` limited from below.
   ValueId at_least(ValueId value, double low) {
     return op(OpKind::kMax, {value, number(low, value)});

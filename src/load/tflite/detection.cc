@@ -39,17 +39,25 @@ std::optional<float> known_float(TfliteOperator& o, std::size_t i) {
   return x;
 }
 
+/// Whether everything overlaps enough, so that one box is chosen at most.
+bool suppresses_all(TfliteOperator& o, std::size_t i) {
+  const auto threshold = known_float(o, i);
+  return threshold && *threshold <= 0;
+}
+
 /// Boxes overlap enough from the threshold on; ONNX: above it. The difference is left where the
-/// threshold is not known, or 0, which nothing is below.
+/// threshold is not known.
 ValueId overlap(TfliteOperator& o, std::size_t i) {
+  if (suppresses_all(o, i)) return o.float_number(0);
   const auto known = known_float(o, i);
-  return known && *known > 0 ? o.float_number(before(*known)) : o.need(i);
+  return known ? o.float_number(before(*known)) : o.need(i);
 }
 
 /// Inputs are boxes [count, 4], scores [count], the most boxes to choose, two thresholds. Returns
 /// the chosen places in the order of their scores, and sets the output that counts them.
 ValueId chosen_boxes(TfliteOperator& o, ValueId most, std::size_t count_output) {
   const ValueId boxes = o.unsqueeze(o.need(0), {0}), scores = o.unsqueeze(o.need(1), {0, 1});
+  if (suppresses_all(o, 3)) most = o.op(OpKind::kMin, {most, o.ints({1})});
   const ValueId rows =
       o.op(OpKind::kNonMaxSuppression, {boxes, scores, most, overlap(o, 3), o.need(4)});
   const ValueId chosen = o.squeeze(o.slice(rows, 2, 3, 1), {1});

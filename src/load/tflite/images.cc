@@ -77,47 +77,76 @@ void conv_3d(TfliteOperator& o) {
   o.activated(o.transpose(y, {0, 2, 3, 4, 1}), options.fused_activation_function());
 }
 
-/// Padding before each axis of a transposed convolution whose result has size `out`: what the
-/// convolution from that size to this one pads.
-Ints transposed_pads(schema::Padding padding, const std::array<std::int64_t, 2>& in,
-                     const std::array<std::int64_t, 2>& out,
-                     const std::array<std::int64_t, 2>& kernel,
-                     const std::array<std::int64_t, 2>& stride) {
-  Ints pads(4);
-  for (std::size_t axis = 0; axis < 2; ++axis) {
-    const std::int64_t full = (in[axis] - 1) * stride[axis] + kernel[axis];
-    const std::int64_t cut = std::max<std::int64_t>(full - out[axis], 0);
-    pads[axis] = padding == schema::Padding::SAME ? cut / 2 : 0;
-    pads[axis + 2] = cut - pads[axis];
+/// Sizes along the spatial axes of a transposed convolution.
+struct TransposedSizes {
+  Ints in, kernel, stride, out;
+
+  bool valid() const {
+    const auto fits = [](std::int64_t n) { return n > 0 && n <= INT32_MAX; };
+    return std::ranges::all_of(in, fits) && std::ranges::all_of(kernel, fits) &&
+           std::ranges::all_of(stride, fits) && std::ranges::all_of(out, fits);
   }
-  return pads;
+  /// The result's size without padding.
+  std::int64_t full(std::size_t axis) const { return (in[axis] - 1) * stride[axis] + kernel[axis]; }
+};
+
+/// Pads as the convolution from the result's size to the image's does.
+Attributes transposed_attributes(const TransposedSizes& sizes, schema::Padding padding) {
+  const std::size_t axes = sizes.in.size();
+  Ints pads(2 * axes), rest(axes);
+  for (std::size_t axis = 0; axis < axes; ++axis) {
+    const std::int64_t cut = std::max<std::int64_t>(sizes.full(axis) - sizes.out[axis], 0);
+    pads[axis] = padding == schema::Padding::SAME ? cut / 2 : 0;
+    pads[axis + axes] = cut - pads[axis];
+    rest[axis] = std::max<std::int64_t>(sizes.out[axis] - sizes.full(axis), 0);
+  }
+  return attributes_of(
+      {{"pads", std::move(pads)}, {"output_padding", std::move(rest)}, {"strides", sizes.stride}});
+}
+
+/// Reads the sizes: input 0 is the result's shape, input 2 the image; the filters' spatial axes
+/// begin at `axis`. Nothing where they cannot be used.
+std::optional<TransposedSizes> transposed_sizes(TfliteOperator& o, int axis, Ints stride) {
+  const Ints shape = o.need_ints(0, "the sizes of the result");
+  const ValueId filters = o.need(1), x = o.need(2);
+  TransposedSizes sizes{.in = {}, .kernel = {}, .stride = std::move(stride), .out = {}};
+  const std::size_t axes = sizes.stride.size();
+  for (std::size_t i = 0; i < axes; ++i) {
+    sizes.in.push_back(o.dimension(x, static_cast<int>(i) + 1));
+    sizes.kernel.push_back(o.dimension(filters, axis + static_cast<int>(i)));
+  }
+  if (o.failed()) return std::nullopt;
+  if (shape.size() == axes + 2) sizes.out.assign(shape.begin() + 1, shape.end() - 1);
+  if (!sizes.out.empty() && sizes.valid()) return sizes;
+  o.refuse("sizes must be known and positive");
+  return std::nullopt;
 }
 
 /// Inputs are the shape of the result, filters [out, H, W, in], the image, a bias.
 void transpose_conv(TfliteOperator& o) {
   const auto& options = o.options<schema::TransposeConvOptions>();
-  const Ints size = o.need_ints(0, "the sizes of the result");
-  const ValueId filters = o.need(1), x = o.need(2);
-  const std::array<std::int64_t, 2> in = {o.dimension(x, 1), o.dimension(x, 2)};
-  const std::array<std::int64_t, 2> kernel = {o.dimension(filters, 1), o.dimension(filters, 2)};
-  const std::array<std::int64_t, 2> stride = {options.stride_h(), options.stride_w()};
-  if (o.failed()) return;
-  if (size.size() != 4 || in[0] < 1 || in[1] < 1 || kernel[0] < 1 || kernel[1] < 1 ||
-      stride[0] < 1 || stride[1] < 1)
-    return o.refuse("sizes must be known and positive");
-  const std::array<std::int64_t, 2> out = {size[1], size[2]};
-  Ints rest(2);
-  for (std::size_t axis = 0; axis < 2; ++axis)
-    rest[axis] =
-        std::max<std::int64_t>(out[axis] - ((in[axis] - 1) * stride[axis] + kernel[axis]), 0);
-  const Attributes attributes =
-      attributes_of({{"layout", std::string("NHWC")},
-                     {"pads", transposed_pads(options.padding(), in, out, kernel, stride)},
-                     {"output_padding", rest},
-                     {"strides", Ints{stride[0], stride[1]}}});
-  o.activated(
-      filtered(o, OpKind::kConvTranspose, x, o.transpose(filters, {3, 0, 1, 2}), 3, attributes),
-      options.fused_activation_function());
+  const auto sizes = transposed_sizes(o, 1, {options.stride_h(), options.stride_w()});
+  if (!sizes) return;
+  Attributes attributes = transposed_attributes(*sizes, options.padding());
+  attributes.set("layout", std::string("NHWC"));
+  o.activated(filtered(o, OpKind::kConvTranspose, o.in(2), o.transpose(o.in(1), {3, 0, 1, 2}), 3,
+                       std::move(attributes)),
+              options.fused_activation_function());
+}
+
+/// Filters are [D, H, W, out, in], images [batch, D, H, W, channels].
+void conv_3d_transpose(TfliteOperator& o) {
+  const auto& options = o.options<schema::Conv3DOptions>();
+  if (options.dilation_d_factor() != 1 || options.dilation_h_factor() != 1 ||
+      options.dilation_w_factor() != 1)
+    return o.refuse("dilations are not supported");
+  const auto sizes =
+      transposed_sizes(o, 0, {options.stride_d(), options.stride_h(), options.stride_w()});
+  if (!sizes) return;
+  const ValueId y = filtered(o, OpKind::kConvTranspose, o.transpose(o.in(2), {0, 4, 1, 2, 3}),
+                             o.transpose(o.in(1), {4, 3, 0, 1, 2}), 3,
+                             transposed_attributes(*sizes, options.padding()));
+  o.activated(o.transpose(y, {0, 2, 3, 4, 1}), options.fused_activation_function());
 }
 
 Attributes pool_attributes(const schema::Pool2DOptions& options) {
@@ -230,6 +259,7 @@ constexpr std::array kImageRules = {
     TfliteRule{Code::AVERAGE_POOL_2D, pool<OpKind::kAveragePool>},
     TfliteRule{Code::CONV_2D, conv_2d},
     TfliteRule{Code::CONV_3D, conv_3d},
+    TfliteRule{Code::CONV_3D_TRANSPOSE, conv_3d_transpose},
     TfliteRule{Code::DEPTHWISE_CONV_2D, depthwise_conv_2d},
     TfliteRule{Code::DEPTH_TO_SPACE, depth_to_space},
     TfliteRule{Code::L2_POOL_2D, l2_pool},

@@ -42,6 +42,12 @@ std::int64_t TfliteOperator::from_front(std::int64_t axis, int rank) {
   return normal.value_or(0);
 }
 
+std::vector<std::int64_t> TfliteOperator::output_shape(std::size_t i) const {
+  if (i >= outputs_.size() || outputs_[i] == nullptr) return {};
+  const auto shape = elements_of(outputs_[i]->shape());
+  return {shape.begin(), shape.end()};
+}
+
 void TfliteOperator::result(std::size_t i, ValueId value) {
   if (i < results_.size()) results_[i] = value;
 }

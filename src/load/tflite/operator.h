@@ -51,6 +51,12 @@ class TfliteOperator : public OperatorWriter {
     const Options* const given = file_.builtin_options_as<Options>();
     return given == nullptr ? default_options<Options>() : *given;
   }
+  /// Same for the options of StableHLO's operators, which are in a second union.
+  template <class Options>
+  const Options& options_2() const {
+    const Options* const given = file_.builtin_options_2_as<Options>();
+    return given == nullptr ? default_options<Options>() : *given;
+  }
   const schema::Operator& file() const { return file_; }
   /// The bytes that only this custom operator understands. They may begin at any address.
   std::span<const std::byte> custom_options() const { return custom_; }
@@ -77,6 +83,8 @@ class TfliteOperator : public OperatorWriter {
     return i < outputs_.size() && outputs_[i] != nullptr ? dtype_of(outputs_[i]->type())
                                                          : std::nullopt;
   }
+  /// The shape that the file states for an output.
+  std::vector<std::int64_t> output_shape(std::size_t i) const;
   const std::vector<ValueId>& results() const { return results_; }
   /// Sets an output.
   void result(ValueId value) { result(0, value); }

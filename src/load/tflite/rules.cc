@@ -36,10 +36,11 @@ class RuleTable {
 
 const TfliteRule* tflite_rule(const schema::OperatorCode& code) {
   static const RuleTable rules = {
-      tflite_detection_rules(), tflite_elementwise_rules(),   tflite_image_rules(),
-      tflite_index_rules(),     tflite_lstm_rules(),          tflite_movement_rules(),
-      tflite_product_rules(),   tflite_recurrent_rules(),     tflite_reduction_rules(),
-      tflite_spectrum_rules(),  tflite_strided_slice_rules(), tflite_unpooling_rules()};
+      tflite_bit_rules(),       tflite_detection_rules(),     tflite_elementwise_rules(),
+      tflite_image_rules(),     tflite_index_rules(),         tflite_lstm_rules(),
+      tflite_movement_rules(),  tflite_product_rules(),       tflite_recurrent_rules(),
+      tflite_reduction_rules(), tflite_segment_rules(),       tflite_spectrum_rules(),
+      tflite_stablehlo_rules(), tflite_strided_slice_rules(), tflite_unpooling_rules()};
   return rules.find(code);
 }
 

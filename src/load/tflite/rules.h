@@ -28,6 +28,7 @@ bool is_tflite_call(schema::BuiltinOperator code);
 bool is_tflite_supported(const schema::OperatorCode& code);
 
 // The rules by topic; the functions above look them up.
+std::span<const TfliteRule> tflite_bit_rules();
 std::span<const TfliteRule> tflite_complex_rules();
 std::span<const TfliteRule> tflite_detection_rules();
 std::span<const TfliteRule> tflite_elementwise_rules();
@@ -38,7 +39,9 @@ std::span<const TfliteRule> tflite_movement_rules();
 std::span<const TfliteRule> tflite_product_rules();
 std::span<const TfliteRule> tflite_recurrent_rules();
 std::span<const TfliteRule> tflite_reduction_rules();
+std::span<const TfliteRule> tflite_segment_rules();
 std::span<const TfliteRule> tflite_spectrum_rules();
+std::span<const TfliteRule> tflite_stablehlo_rules();
 std::span<const TfliteRule> tflite_strided_slice_rules();
 std::span<const TfliteRule> tflite_unpooling_rules();
 

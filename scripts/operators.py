@@ -174,7 +174,8 @@ def sets_line():
 
 def tflite():
     """The operators of TFLite that a rule writes."""
-    names = {name for path in sorted((SOURCES / "load" / "tflite").glob("*.cc")) for name in re.findall(r"TfliteRule\{Code::(\w+),", path.read_text())}
+    rules = "".join(path.read_text() for path in sorted((SOURCES / "load" / "tflite").glob("*.cc")))
+    names = {custom or name for name, custom in re.findall(r'TfliteRule\{Code::(\w+),(?:\s*\w+,\s*"(\w+)")?', rules)}
     calls = set(re.findall(r"code == Code::(\w+)", found("TFLite's calls", re.search(r"bool is_tflite_call\(.*?\n\}", read("load", "tflite", "assemble_calls.cc"), re.S))[0]))
     return [", ".join(sorted(found("TFLite's rules", names) | calls)) + "."]
 

@@ -23,7 +23,15 @@ struct TestTensor {
   TfliteType type = TfliteType::FLOAT32;
   bool constant = false;
   FlatTable<schema::QuantizationParameters> quantization = {};
+  bool variable = false;
+  bool missing = false;  ///< an input that is left out
 };
+inline TestTensor variable(TfliteInts shape) {
+  return {.shape = std::move(shape), .elements = {}, .constant = true, .variable = true};
+}
+inline TestTensor missing() {
+  return {.shape = {}, .elements = {}, .constant = true, .missing = true};
+}
 inline TestTensor ints(const TfliteInts& elements, bool scalar = false) {
   return {scalar ? TfliteInts{} : TfliteInts{static_cast<std::int32_t>(elements.size())},
           Floats(elements.begin(), elements.end()), TfliteType::INT32, true};
@@ -38,6 +46,7 @@ struct RuleCase {
   std::vector<TestTensor> inputs;
   std::vector<TestTensor> outputs;
   TfliteOptions options = {};
+  std::string custom_code = {}, custom_options = {};
 };
 inline void PrintTo(const RuleCase& c, std::ostream* to) { *to << c.name; }
 
@@ -61,16 +70,24 @@ inline std::string bytes_of(const TestTensor& tensor) {
 
 inline TfliteModel file_of(const RuleCase& c) {
   TfliteGraph graph;
-  TfliteStep step{.code = c.code, .options = c.options};
+  TfliteStep step{.code = c.code,
+                  .options = c.options,
+                  .custom_code = c.custom_code,
+                  .custom_options = c.custom_options};
   const auto add = [&](const TestTensor& tensor, const std::string& name, bool given) {
     graph.tensors.push_back({.name = name,
                              .shape = tensor.shape,
                              .bytes = given && tensor.constant ? bytes_of(tensor) : "",
                              .type = tensor.type,
-                             .quantization = tensor.quantization});
+                             .quantization = tensor.quantization,
+                             .variable = tensor.variable});
     return static_cast<std::int32_t>(graph.tensors.size()) - 1;
   };
   for (const TestTensor& input : c.inputs) {
+    if (input.missing) {
+      step.inputs.push_back(-1);
+      continue;
+    }
     const std::int32_t index = add(input, "in" + std::to_string(step.inputs.size()), true);
     step.inputs.push_back(index);
     if (!input.constant) graph.inputs.push_back(index);

@@ -85,7 +85,7 @@ struct DetectionOptions {
   std::int64_t detections = 0, classes_per_box = 0, per_class = 100, classes = 0;
   bool regular = false;
   float score = 0, iou = 0;
-  std::array<float, 4> scales = {};  ///< of y, x, height, width
+  std::array<float, 4> scales = {};  ///< y, x, height, width
 
   /// All rows of the results.
   std::int64_t rows() const { return detections * classes_per_box; }
@@ -168,7 +168,7 @@ ValueId suppressed(TfliteOperator& o, ValueId boxes, ValueId scores, std::int64_
                o.float_number(options.iou), o.float_number(before(options.score))});
 }
 
-/// What is found, best first: boxes [n, 4], classes and scores [n], and how many the model counts.
+/// The result, best first: boxes [n, 4], classes and scores [n], and the number that is stated.
 struct Detections {
   ValueId boxes, classes, scores, count;
 };

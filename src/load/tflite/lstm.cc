@@ -58,7 +58,7 @@ LstmCell cell_of(TfliteOperator& o, const LstmPlaces& at) {
   return cell;
 }
 
-/// What the gates read of the input at all times. Normalized gates get their bias afterwards.
+/// Returns the gates' sums over the input at all times. Normalized gates get their bias afterwards.
 std::vector<ValueId> gate_parts(TfliteOperator& o, const LstmPlaces& at, const LstmCell& cell) {
   std::vector<ValueId> parts;
   for (std::size_t gate = cell.coupled() ? kForgetGate : kInputGate; gate < kGates; ++gate) {
@@ -127,7 +127,7 @@ ValueId run_lstm(TfliteOperator& o, const LstmPlaces& at, const Options& options
   return time == nullptr ? once(o, recurrence, step) : over_time(o, recurrence, *time, step);
 }
 
-/// One step with all weights in one matrix, whose rows are the input, cell, forget and output gates.
+/// One step with all weights in one matrix: rows of the input, cell, forget and output gates.
 /// Inputs are x, h, weights, bias, c; outputs h, c and two buffers.
 void basic_lstm(TfliteOperator& o) {
   const ValueId joined = o.concat({o.need(0), o.need(1)}, 1);

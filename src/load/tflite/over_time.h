@@ -10,7 +10,7 @@
 
 namespace parallax {
 
-/// Where a step is written: the graph itself, or the body of a Scan.
+/// A step is written to the graph itself, or to the body of a Scan.
 struct StepScope {
   OperatorWriter& writer;
   /// Returns a value of the graph as the step reads it; an invalid one for an invalid one.

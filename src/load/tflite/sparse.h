@@ -1,5 +1,5 @@
-// Sparse constants, of which a file stores the elements that may differ from zero (compressed sparse
-// rows). Thread-safety: pure functions.
+// Sparse constants: a file stores the elements that may differ from zero (compressed sparse rows).
+// Thread-safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ class StoredIndices {
 };
 
 /// Returns a sparse constant of a file that was checked with its zeros, which are charged to
-/// `quota`. Errors: kUnsupported for elements that are no whole bytes, and if the quota is exceeded.
+/// `quota`. Errors: kUnsupported for elements that are no whole bytes, and beyond the quota.
 Result<Constant> dense_constant(const TfliteFile& file, const tflite_schema::Tensor& tensor,
                                 LoadQuota& quota);
 

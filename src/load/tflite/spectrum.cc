@@ -73,7 +73,7 @@ void rfft_2d(TfliteOperator& o) {
   if (lengths.size() != 2 || lengths[0] < 1 || lengths[1] < 1 || rank < 2)
     return o.invalid("two lengths and an image are needed");
   ValueId y = transformed(o, o.unsqueeze(x, {-1}), lengths[1], rank - 1, true);
-  // Of one row, that is the transform.
+  // A single row is transformed already.
   if (lengths[0] != 1)
     y = transformed(o, y, lengths[0], rank - 2, false);
   else if (o.dimension(y, rank - 2) != 1)

@@ -20,7 +20,7 @@ void hlo(TfliteOperator& o) {
   o.result(o.op(kKind, o.all_inputs()));
 }
 
-/// Of bools or of bits.
+/// Takes bools, or integers by their bits.
 template <OpKind kOfBools, OpKind kOfBits>
 void hlo_logic(TfliteOperator& o) {
   o.result(o.op(o.dtype(o.need(0)) == DType::kBool ? kOfBools : kOfBits, o.all_inputs()));

@@ -47,7 +47,7 @@ ValueId limit_list(TfliteOperator& o, const Limits& limits) {
   return numbers.size() == limits.size() ? o.ints(numbers) : o.concat(parts, 0);
 }
 
-/// Where the slice of one element at `begin` ends. Minus one is the last element.
+/// The end of a slice of one element at `begin`. Minus one is the last element.
 Limit end_of_one(TfliteOperator& o, const Limit& begin) {
   if (!begin.computed.valid())
     return {begin.number == -1 ? kToEnd : saturating_add(begin.number, 1)};

@@ -25,7 +25,7 @@ std::optional<std::array<std::int32_t, Count>> fields_of(std::span<const std::by
 /// Windows over an image. Sizes have 31 bits, so that sums of products of two have 63.
 struct WindowOptions {
   bool same = false;                            ///< padded, so that windows cover the image
-  std::array<std::int64_t, 2> stride = {1, 1};  ///< of rows, columns
+  std::array<std::int64_t, 2> stride = {1, 1};  ///< rows, columns
   std::array<std::int64_t, 2> window = {1, 1};
   std::int32_t activation = 0;
 

@@ -69,6 +69,8 @@ ValueId dequantized(OperatorWriter& writer, ValueId value, const tflite_schema::
 ValueId quantized(OperatorWriter& writer, ValueId value, const tflite_schema::Tensor& tensor) {
   const DType dtype = dtype_of(tensor.type()).value_or(DType::kI8);
   Linear linear = linear_of(writer, tensor, dtype);
+  if (dtype == DType::kI32)
+    return writer.cast(writer.op(OpKind::kRound, {writer.div(value, linear.scale)}), dtype);
   if (!linear.zero.valid()) {
     writer.refuse("a result of this quantized type is not supported");
     return {};

@@ -32,6 +32,19 @@ std::string symbol_name(std::string_view input, std::size_t axis) {
 
 /// Bytes that an operator's nodes, results and a plan of them take.
 constexpr std::int64_t kBytesPerOperator = 1536;
+/// Bytes of one node more that an operator becomes.
+constexpr std::int64_t kBytesPerNode = 768;
+
+/// Counts the nodes of a graph from node `first` on, those of bodies too.
+std::int64_t nodes_from(const Graph& graph, std::int32_t first) {
+  std::int64_t count = 0;
+  for (auto id = NodeId{first}; id.value < static_cast<std::int32_t>(graph.nodes.size());
+       ++id.value) {
+    ++count;
+    for (const auto& body : graph.nodes[id].bodies) count += std::ssize(body->nodes);
+  }
+  return count;
+}
 
 /// The operator that makes complex numbers of real ones.
 constexpr auto kComplexSource = schema::BuiltinOperator::RFFT2D;
@@ -180,6 +193,10 @@ Status SubgraphAssembler::run_rule(const TfliteRule& rule, const schema::Operato
       writing.result(i, quantized(writing, real, *outputs[i]));
   }
   PX_RETURN_IF_ERROR(writing.status());
+  const std::int64_t more = nodes_from(scope_.graph, first) - 1;
+  if (more > 0 && !context_.quota.need_node_bytes(more * kBytesPerNode))
+    return unsupported(
+        "the nodes of operators would take too much memory for the size of the file");
   return name_results(op, writing.results(), first);
 }
 

@@ -33,6 +33,7 @@ Limits limits_of(TfliteOperator& o, std::size_t i) {
   const ValueId list = o.as_i64(i);
   constexpr std::int64_t kMost = 1 << 10;
   const std::int64_t count = std::min(o.dimension(list, 0), kMost);
+  if (count < 0) o.refuse("the number of limits must be known");
   for (std::int64_t at = 0; at < count; ++at) limits.push_back({0, o.slice(list, at, at + 1, 0)});
   return limits;
 }

@@ -103,7 +103,7 @@ Result<ValueId> SubgraphAssembler::first_state(const schema::Tensor& variable) {
   const std::vector<std::byte> zeros(
       static_cast<std::size_t>(*size),
       static_cast<std::byte>(shifted ? variable.quantization()->zero_point()->Get(0) : 0));
-  return scope_.writer.constant(scope_.writer.fresh_value_name(text_of(variable.name())),
+  return scope_.writer.constant(scope_.writer.fresh_value_name(name_or(variable, "variable")),
                                 make_constant(dtype, dims_of(variable), zeros));
 }
 

@@ -25,7 +25,7 @@ class Runtime;
 /// or "2*seq + 1".
 struct Dimension {
   std::int64_t value = -1;  ///< >= 0 if the dimension is fixed, -1 otherwise
-  std::string symbol;       ///< text of the expression; empty if the dimension is fixed
+  std::string symbol;       ///< the expression; empty if fixed, or if a file gives no name
 };
 
 /// The value of a free dimension (Model::symbols()), >= 0.
@@ -88,7 +88,7 @@ struct ModelBytes {
 /// A node of a file that Parallax cannot run.
 struct UnsupportedNode {
   std::string node;  ///< its name; the operator and the node's number if it has none, "Relu_7"
-  /// Operator and domain ("" for ai.onnx). The middle of one of more than 120 bytes is left out.
+  /// Operator and domain ("" for ai.onnx, "tflite"); texts above 120 bytes lack their middle.
   std::string op, domain;
   /// One line of at most 500 bytes: the missing operator, or the attribute or type at fault.
   std::string reason;
@@ -114,10 +114,10 @@ class Model {
   static Result<Model> load(ModelBytes model, const LoadOptions& options = {});
   static Result<Model> load(ModelBytes model, const LoadOptions& options, const Runtime& runtime);
   /// Returns every node of a file that Parallax cannot run, those in bodies included: nodes of
-  /// missing operators first. Empty: there are none. Of a node that reads the result of an
-  /// unsupported one, whose type is not known, only the operator is checked. Keeps nothing, and
-  /// uses no cache; files of external weights must be there. Errors: as load(), kUnsupported for
-  /// what concerns no single node, such as the type of an input.
+  /// missing operators first. If a node reads the result of an unsupported one, whose type is not
+  /// known, only its operator is checked. Keeps nothing, and uses no cache; files of external
+  /// weights must be there. Errors: as load(), but kUnsupported only for what concerns no single
+  /// node, such as the type of an input.
   static Result<std::vector<UnsupportedNode>> check(const std::filesystem::path& path,
                                                     const LoadOptions& options = {});
   static Result<std::vector<UnsupportedNode>> check(ModelBytes model,
@@ -133,14 +133,14 @@ class Model {
   /// Names of the free dimensions, which the shapes of a run's inputs give their values, e.g.
   /// {"batch", "seq"}; in the order in which the inputs first name them.
   const std::vector<std::string>& symbols() const;
-  /// Number of nodes of the file's main graph, before the passes; those in bodies excluded.
+  /// Number of nodes that the file's main graph becomes, before the passes; bodies excluded.
   int file_nodes() const;
   /// Number of nodes after the passes; those in bodies excluded.
   int nodes() const;
   const LoadTimes& load_times() const;
   /// The file's statements about itself; the reference stays valid while the model lives.
   const ModelMetadata& metadata() const;
-  /// Returns the use of the cache by all sessions so far; empty without a cache.
+  /// Returns the use of the cache by this model's sessions so far; empty without a cache.
   CacheReport cache() const;
 
   struct Impl;
@@ -165,16 +165,16 @@ struct FileTensor {
 struct FileOperator {
   std::string domain;      ///< "" for ai.onnx
   std::string name;        ///< operator type, "Conv"
-  std::int64_t opset = 0;  ///< version of its domain; 0 if the file imports none
+  std::int64_t opset = 0;  ///< version of its domain, in TFLite its own; 0 if the file has none
   int count = 0;           ///< number of nodes
   /// Whether the loader has a rule for it. It may still refuse a node for an attribute or a type.
   bool supported = false;
   /// Names of the kernels that it may be given, the preferred one first; empty for If, Loop, Scan
-  /// and Constant, which need none.
+  /// and Constant, which need none, and for TFLite's operators, which become nodes of others.
   std::vector<std::string> kernels;
 };
 
-/// A graph inside an If, Loop, Scan or another operator.
+/// A graph inside an If, Loop, Scan or another operator of ONNX.
 struct FileBody {
   std::string node, op;  ///< the node that has it, and that node's operator
   std::string body;      ///< "then_branch", "else_branch", "body", ...
@@ -182,9 +182,9 @@ struct FileBody {
   int nodes = 0;         ///< number of nodes; those in bodies inside it excluded
 };
 
-/// All weights of one element type: initializers and Constant nodes.
+/// All weights of one element type: initializers, Constant nodes, TFLite's constant tensors.
 struct FileWeights {
-  std::string type;             ///< ONNX's name
+  std::string type;             ///< as FileTensor::type
   int tensors = 0;              ///< number of tensors
   std::int64_t parameters = 0;  ///< number of elements of all these tensors
   std::int64_t bytes = 0;       ///< 0 for strings
@@ -192,14 +192,14 @@ struct FileWeights {
 
 /// The contents of a model file.
 struct FileReport {
-  std::string format;               ///< "ONNX"
-  std::int64_t format_version = 0;  ///< ONNX's ir_version; 0 if the file has none
+  std::string format;               ///< "ONNX" or "TFLite"
+  std::int64_t format_version = 0;  ///< ir_version or schema version; 0 if the file has none
   std::vector<std::pair<std::string, std::int64_t>> opsets;  ///< domain ("" for ai.onnx), version
   /// The inputs as declared; before IR version 4, without those that an initializer makes a
   /// constant.
   std::vector<FileTensor> inputs;
   std::vector<FileTensor> outputs;
-  int nodes = 0;                        ///< bodies included
+  int nodes = 0;                        ///< bodies and other subgraphs included
   std::vector<FileOperator> operators;  ///< most frequent first
   std::vector<FileBody> bodies;         ///< in order of nodes, outer ones first
   std::vector<FileWeights> weights;     ///< most bytes first

@@ -16,7 +16,7 @@ namespace parallax {
 std::uint64_t process_number();
 
 /// Marks a call of the library while it lives. Every public function that locks a mutex, or creates
-/// or destroys an object, holds one.
+/// or destroys an object, holds one; a thread may hold several.
 class Call {
  public:
   /// Increments the number of calls in progress; the destructor decrements it.
@@ -28,10 +28,10 @@ class Call {
 
 /// Marks a short call that no caller waits for, such as a delegate's completion callback. fork()
 /// waits up to one second for it to end, so that forking is safe once the caller's own runs have
-/// ended.
+/// ended. One that takes longer counts as a Call.
 class ShortCall {
  public:
-  /// Does the same for the number that fork() waits for.
+  /// Increments the number of short calls in progress; the destructor decrements it.
   ShortCall();
   ~ShortCall();
   ShortCall(const ShortCall&) = delete;

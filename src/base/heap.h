@@ -1,4 +1,4 @@
-// Access to the heap of the C library. Thread-safe.
+// Access to the C library's heap, for MemoryAccount::trim() and measurements. Thread-safe.
 #pragma once
 
 #ifdef __GLIBC__
@@ -7,8 +7,8 @@
 
 namespace parallax {
 
-/// Returns free pages of the heap to the system; glibc would keep them for later allocations. Does
-/// nothing with other C libraries.
+/// Returns free pages of the heap to the system; glibc would keep them for later allocations. Walks
+/// the whole heap, so runs do not call it. Does nothing with other C libraries.
 inline void free_heap_pages() {
 #ifdef __GLIBC__
   (void)::malloc_trim(0);

@@ -1,7 +1,7 @@
-// A set of names in use, in 11 to 22 bytes for each however long it is: it stores only a hash under
-// the key of this process (base/name_map.h), so a file cannot choose names that collide. A free
-// name counts as used if its 64-bit hash equals that of another one: among a million names this
-// happens in one of 10^7 processes, and its only effect is a number appended to a name.
+// A set of names in use, by which loaders and passes choose unique names of nodes and values. Each
+// needs 11 to 22 bytes: a hash under the key of this process (base/name_map.h), so a file cannot
+// choose names that collide. A free name counts as used if its 64-bit hash is another's: among a
+// million names in one of 10^7 processes, and the only effect is a number appended to a name.
 // Not thread-safe.
 #pragma once
 
@@ -17,7 +17,7 @@ class NameHashes {
  public:
   /// Allocates room for `names` names in total. May throw std::bad_alloc.
   void reserve(std::size_t names);
-  /// Adds a name. Returns false if it is already there.
+  /// Adds a name. Returns false if it is already there. May throw std::bad_alloc.
   bool insert(std::string_view name);
 
  private:

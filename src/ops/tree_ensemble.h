@@ -1,5 +1,5 @@
-// The trees of a TreeEnsemble node, checked.
-// Thread-safety: pure function.
+// The trees of a TreeEnsemble node, checked, for its inference and its kernel. Older operators for
+// trees become TreeEnsemble while a file is loaded. Thread-safety: pure function.
 #pragma once
 
 #include <cstdint>
@@ -9,41 +9,41 @@
 
 namespace parallax {
 
-/// How an inner node compares a feature with its threshold.
+/// The test of an inner node: feature <= threshold, <, >=, >, ==, !=, or the feature is a member.
 enum class TreeTest : std::uint8_t { kLeq, kLt, kGte, kGt, kEq, kNeq, kMember };
-/// The way in which the votes for one target become one number.
+/// How the weights of all votes for one target become one number.
 enum class TreeVotes : std::uint8_t { kAverage, kSum, kMin, kMax };
 
-/// A half-open range of a list.
+/// The elements [begin, end) of a list.
 struct TreeRange {
   std::int64_t begin = 0, end = 0;
 };
 
 struct TreeNode {
-  std::int64_t feature = 0;
+  std::int64_t feature = 0;  ///< column of the input; inference compares it with the width
   double threshold = 0;
   TreeTest test = TreeTest::kLeq;
   bool missing_is_true = false;  ///< the answer for NaN
-  /// Target of each answer: another node, or, below 0, leaf -1 - n.
+  /// The next step of each answer: an index into TreeEnsemble::nodes, or -1 - the index of a leaf.
   std::int64_t if_true = 0, if_false = 0;
   TreeRange members = {};  ///< range of TreeEnsemble::members, for kMember
 };
 
 struct TreeEnsemble {
   std::vector<TreeNode> nodes;
-  std::vector<std::int64_t> roots;
-  std::vector<TreeRange> leaves;  ///< the votes of each
-  std::vector<std::int64_t> targets;
-  std::vector<double> weights;  ///< weight of each vote
-  std::vector<double> members;
-  std::int64_t target_count = 1;
+  std::vector<std::int64_t> roots;    ///< indices into `nodes`
+  std::vector<TreeRange> leaves;      ///< the votes of each, as a range of targets and weights
+  std::vector<std::int64_t> targets;  ///< target of each vote, a column of the output
+  std::vector<double> weights;        ///< weight of each vote
+  std::vector<double> members;        ///< the sets of all kMember tests
+  std::int64_t target_count = 1;      ///< columns of the output
   TreeVotes votes = TreeVotes::kSum;
 };
 
-/// The attribute `leaf_begins`, which the standard lacks, has the index of each leaf's first vote
-/// in leaf_targetids and leaf_weights, if leaves have several votes or none; without it each has
-/// one. Errors: kInvalidModel for lists that do not fit each other, numbers out of range, and nodes
-/// that are reached twice or by themselves; kUnsupported for element types.
+/// Returns the trees of a node. `leaf_begins`, an attribute that the standard lacks, has the index
+/// of each leaf's first vote in leaf_targetids and leaf_weights; without it each leaf has one vote.
+/// Errors: kInvalidModel for lists that do not fit each other, numbers out of range, and nodes with
+/// several paths to them or in a cycle; kUnsupported for element types.
 Result<TreeEnsemble> read_tree_ensemble(const Node& node);
 
 }  // namespace parallax

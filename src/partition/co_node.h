@@ -1,4 +1,5 @@
-// Attributes of a node in a graph that the CPU and a device run together (co_execution.h).
+// Attributes of a node in a graph that the CPU and a device run together: split_graph() sets them,
+// split/co_execution.h adds times, and regions.cc finds the device's regions by them.
 // Thread-safety: plain values.
 #pragma once
 
@@ -15,15 +16,15 @@ enum class CoSide : std::uint8_t {
   kDevice,
 };
 
-/// The part that one side runs of a node, or a whole node.
+/// A part of a node, its first rows for the CPU or the others for the device, or a whole node.
 struct CoNode {
   CoSide side = CoSide::kEither;
-  /// The phase of the graph in which the node runs. Never decreases from a node to its readers. All
-  /// nodes of the device in one phase start together.
+  /// Number of the phase of the graph, from 0, in which the node runs. Never decreases from a node
+  /// to its readers. A split segment is a phase: CPU and device wait for each other after it.
   int stage = 0;
   NodeId origin = {};  ///< the unsplit node that this is a part of; invalid: it only copies rows
-  double share = 1;    ///< part of the rows of the origin's results, above 0, at most 1
-  double seconds = 0;  ///< predicted time on the device; 0 for nodes of the CPU
+  double share = 1;    ///< its fraction of the rows of the origin's results; 0 if it only copies
+  double seconds = 0;  ///< predicted time if the device runs it; 0 if it only copies
 };
 
 }  // namespace parallax

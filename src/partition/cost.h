@@ -1,10 +1,13 @@
 // Costs of a region on the CPU and on a delegate, and the decision whether to offload it. Units:
-// MAC, bytes, seconds; counts saturate at the largest int64. Thread-safety: pure functions, but for
-// Pricer.
+// MAC, bytes, seconds; counts saturate at the largest int64. Thread-safety: pure functions; one
+// thread uses a Pricer.
 //
 //     paper     N >= 3, F >= 1e9 and B/F <= 0.1, F by the paper's estimator (flops.h)
 //     exact     L + F/R_acc + B/BW < F/R_cpu, F counted by ops/
 //     measured  exact, with rates measured for single operators in place of R_acc and R_cpu
+//
+// N: nodes. F: work in MAC. B: bytes at the boundary. L: seconds to launch a region. R_acc, R_cpu:
+// MAC per second of the delegate and of the CPU. BW: bytes per second between them.
 //
 // The three models differ in the verdict only: predicted times are those of `measured` for
 // measured, of `exact` for the other two.
@@ -22,6 +25,7 @@
 
 namespace parallax {
 
+/// Return the name of a model as above, and the model of a name; nullopt if there is no such name.
 std::string_view to_string(CostModel model);
 std::optional<CostModel> cost_model_from_string(std::string_view name);
 
@@ -36,21 +40,21 @@ struct NodeCost {
   double cpu_seconds = 0, delegate_seconds = 0;
 };
 
-/// Times in seconds of nodes that do not follow from their operators alone.
+/// Seconds by node that replace the predictions from the operators alone.
 struct NodeSeconds {
-  IdVector<NodeId, double> cpu;                      ///< empty: for no node
-  IdVector<NodeId, std::optional<double>> delegate;  ///< the same
+  IdVector<NodeId, double> cpu;                      ///< empty: replaces none
+  IdVector<NodeId, std::optional<double>> delegate;  ///< empty, or nullopt: replaces none
 };
 
-/// The quantities N, F and B of a region, and others.
+/// The quantities N, F and B of a region, and its times in seconds.
 struct RegionCost {
   int nodes = 0;                    ///< N
   std::int64_t macs = 0;            ///< F, exact
   std::int64_t paper_flops = 0;     ///< F as the paper estimates it
   std::int64_t boundary_bytes = 0;  ///< B: tensors that enter or leave, each once; no constants
   std::int64_t entering_bytes = 0;  ///< constants, and tensors that enter
-  std::int64_t memory_bytes = 0;    ///< those, and the maximum of results alive at the same time,
-                                    ///< run in order
+  std::int64_t memory_bytes = 0;    ///< entering_bytes, and the maximum of results alive at the
+                                    ///< same time, run in order
   double cpu_seconds = 0;
   double delegate_seconds = 0;  ///< including L and B/BW
   double by_rates = 0;          ///< delegate_seconds before the correction by timed runs
@@ -59,26 +63,29 @@ struct RegionCost {
   double saved_seconds() const { return cpu_seconds - delegate_seconds; }
 };
 
+/// The decision of Pricer::judge().
 struct Verdict {
   CpuReason reason = CpuReason::kNone;  ///< kNone: offload; otherwise kMemory or kLoses
   std::string detail;                   ///< the comparison that decided, in words and numbers
 };
 
 /// Prices nodes and regions of one graph at one binding. `body`: as PartitionOptions::body. Keeps
-/// references to all other arguments, which must outlive it; builds O(V+E) tables once.
-/// Thread-compatible.
+/// references to `graph`, `shapes`, `delegate` and `calibration`, which must outlive it; builds
+/// O(V+E) tables once.
 class Pricer {
  public:
   Pricer(const Graph& graph, const ConcreteShapes& shapes, const Delegate& delegate,
          CostModel model, const Calibration& calibration, NodeSeconds known = {},
          std::string_view body = {});
 
-  /// Returns the cost of a node whose sizes are all known; zeros for other nodes.
+  /// Returns the cost of a node whose sizes are all known; for other nodes zeros, except for a time
+  /// in NodeSeconds::cpu.
   NodeCost node_cost(NodeId node) const;
   /// Returns the cost of a set of distinct nodes that the delegate can run. O(size of the set and
   /// its edges).
   RegionCost region_cost(std::span<const NodeId> nodes);
-  /// Decides by the cost model whether the delegate should run the region.
+  /// Decides whether the delegate should run the region: it must fit the delegate's memory and win
+  /// by the cost model.
   Verdict judge(const RegionCost& cost) const;
 
  private:

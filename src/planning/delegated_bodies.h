@@ -1,5 +1,7 @@
 // The regions of bodies of If, Loop and Scan: each body is planned as a graph of its own, innermost
-// first, and put back into the graph around it. Pure functions.
+// first, and put back into the graph around it. delegated_plan.cc calls plan_bodies(),
+// add_seconds_of_bodies(), number_regions() and put_into_graph() in this order; the other functions
+// list regions, also for sessions and reports. Pure functions.
 #pragma once
 
 #include "planning/delegated_plan.h"
@@ -11,32 +13,35 @@ namespace parallax {
 std::vector<const DelegatedPlan*> all_graphs(const DelegatedPlan& plan);
 /// Returns the number of regions of a graph and of all its bodies.
 int count_regions(const DelegatedPlan& plan);
-/// Returns the names of the nodes of all regions, in the order of all_graphs(), each with the names
-/// of the bodies around it: "loop/body/conv".
+/// Returns for each region, in the order of all_graphs(), the names of its nodes, each with the
+/// names of the bodies around it: "loop/body/conv".
 std::vector<std::vector<std::string>> region_names(const DelegatedPlan& plan);
-/// Returns the same names; for a graph that was split those of the nodes before the split.
+/// Returns the same names, but those before the split (DelegatedPlan::origins) if the outermost
+/// graph was split between CPU and delegate.
 std::vector<std::vector<std::string>> region_origins(const DelegatedPlan& plan);
-/// Numbers all regions in the order of all_graphs(), and computes the trips of each graph.
+/// Sets DelegatedPlan::first and trips of all graphs: regions are numbered in the order of
+/// all_graphs().
 void number_regions(DelegatedPlan& plan);
 
-/// Places the regions of the bodies of `canonical`; arguments as of place_for_delegates(). A body
-/// whose sizes contradict each other gets no regions. Errors: as place_for_delegates().
+/// Returns the plan of each body of each node of `canonical`, in order of nodes; arguments and
+/// errors as of place_for_delegates(). A body whose sizes contradict each other gets no regions.
 Result<std::vector<BodyPlan>> plan_bodies(const Graph& canonical, const Graph& lowered,
                                           const Binding& binding,
                                           std::span<const NamedDelegate> delegates,
                                           const PlanOptions& plan, const DelegatedOptions& options);
 
-/// Sets the times of the nodes of `graph` that have bodies to those with these regions.
+/// Sets the seconds of each node of `graph` that has bodies: the predicted time of its slowest body
+/// with these regions, times its trips.
 void add_seconds_of_bodies(const std::vector<BodyPlan>& bodies, const Graph& graph,
                            IdVector<NodeId, double>& cpu_seconds);
 
-/// A graph with its regions and those of its bodies; all other nodes as the CPU fuses them.
+/// A graph that can run: its nodes in regions, all others as the CPU fuses them.
 struct PlacedGraph {
   Graph graph;
-  Delegation delegation;  ///< the regions, by the nodes of `graph`
+  Delegation delegation;  ///< the regions, by the nodes of `graph`, and those of its bodies
 };
-/// Makes the graph that runs, and fills `plan.lowering`. REQUIRES: number_regions(). Errors: those
-/// of passes.
+/// Makes the graph that runs, and sets `plan.lowering` to the passes over the CPU's part. REQUIRES:
+/// number_regions(). Errors: those of passes.
 Result<PlacedGraph> put_into_graph(DelegatedPlan& plan, const DelegatedOptions& options);
 
 }  // namespace parallax

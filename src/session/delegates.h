@@ -34,9 +34,9 @@ class Delegates {
       : libraries_(std::move(libraries)), cache_folder_(std::move(cache_folder)), log_(log) {}
 
   /// Opens the delegate of `spec`, "NAME" or "NAME:TEXT"; the first call loads the libraries, later
-  /// ones with the same `spec` return the same device. Errors: kInvalidInput if no delegate or more
-  /// than one has that name; the error of a library that did not load, if no other has it; the
-  /// error of the delegate.
+  /// ones with the same `spec` return the same device. Other threads wait meanwhile. Errors:
+  /// kInvalidInput if no delegate or more than one has that name; the error of a library that did
+  /// not load, if no other has it; the error of the delegate.
   Result<std::shared_ptr<const OpenDelegate>> open(const std::string& spec);
   /// Opens all delegates without a text, and describes each, also those that fail.
   std::vector<DelegateReport> list();
@@ -67,17 +67,18 @@ class Delegates {
 /// Describes an open delegate and its device.
 DelegateReport report_of(const OpenDelegate& opened);
 
-/// The regions that a session has planned, and those that it has returned to the CPU. Thread-safe.
+/// The regions that a session has planned for one delegate, by region_key(), and those that it
+/// moved elsewhere because they were slow. Thread-safe.
 class PlacedRegions {
  public:
-  /// Records the node names of a region; above 1,024 regions one record is evicted for it.
+  /// Records the node names of a region; beyond 1,024 regions an arbitrary record is evicted.
   void add(std::uint64_t key, std::vector<std::string> names);
   /// Returns the node names of a region; empty if no region with that key is recorded.
   std::vector<std::string> names(std::uint64_t key) const;
-  /// Records that a region was returned because it ran slower than predicted; replaces the record
-  /// of a region with the same first node.
+  /// Records a region that was moved to the CPU or to another delegate because it ran slower than
+  /// predicted; replaces the record of a region with the same first node.
   void give_back(DelegateReport::Failure region);
-  /// Returns these regions, the latest last.
+  /// Returns the regions of give_back(), the latest last.
   std::vector<DelegateReport::Failure> returned() const;
 
  private:

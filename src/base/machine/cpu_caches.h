@@ -1,4 +1,4 @@
-// Sizes of the data caches of a core. Thread-safety: pure functions over the system's state.
+// Sizes of the data caches of a core, for tile sizes of kernels. Thread-safe: reads system files.
 #pragma once
 
 #include <cstdint>
@@ -19,8 +19,8 @@ struct CpuCaches {
   bool operator==(const CpuCaches&) const = default;
 };
 
-/// Returns the caches of the first CPU, so that the result is the same on every core. Files are
-/// read below `root`; `ask`, a function like sysconf(), provides sizes that they lack.
+/// Returns the caches of the first CPU, so that the result is the same on every core. Reads files
+/// below `root`, "/" or a test's; `ask`, like sysconf(), provides sizes that they lack.
 CpuCaches cpu_caches(const std::filesystem::path& root, long (*ask)(int name));
 /// Returns the caches of this machine. Files take precedence, because in a virtual machine
 /// sysconf() reports the last level of the host.

@@ -1,6 +1,6 @@
 // Decides where a runtime's large memory comes from: system pages, which large_pages.h allocates,
-// or the user's allocator. Large are blocks of runs, tensors whose sizes become known during a run,
-// and packed weights; all follow the same policy.
+// or the user's allocator. Large memory: blocks of runs, tensors whose sizes become known during a
+// run, and packed weights; all follow the same policy.
 //
 // Thread-safe.
 #pragma once
@@ -34,13 +34,13 @@ class MemorySource {
   void want_small(std::span<std::byte> bytes) const {
     if (!is_users() && !bytes.empty()) parallax::want_small(bytes);
   }
-  /// Returns the record of how quickly large pages came so far.
+  /// Returns the record of whether large pages have come quickly so far, which first_touch() keeps.
   LargePageWatch& watch() { return watch_; }
 
-  /// Allocates from the user's allocator; the last copy of the pointer releases it. Returns null if
-  /// the allocator does. Throws std::bad_alloc if there is no memory for the pointer's own data.
-  /// REQUIRES: is_users(); here and when the last copy is destroyed, the calling thread holds no
-  /// lock other than turns (base/lock_order.h).
+  /// Allocates bytes of unspecified content as Allocator::allocate() does; the last copy of the
+  /// pointer releases them. Returns null if the allocator does; throws std::bad_alloc if the
+  /// pointer's own data finds no memory. REQUIRES: is_users(); here and when the last copy is
+  /// destroyed, the calling thread holds no lock other than turns (base/lock_order.h).
   std::shared_ptr<std::byte> allocate(std::int64_t bytes, std::int64_t alignment);
 
  private:

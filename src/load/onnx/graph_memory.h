@@ -1,5 +1,5 @@
-// How much memory a graph of a file will take: a small file may have very many nodes. Pure
-// functions.
+// Estimates how much memory a graph of a file will need, before it is made: a small file may have
+// very many nodes, so loading charges the estimate to its LoadQuota. Pure functions.
 #pragma once
 
 #include <cstddef>
@@ -9,10 +9,11 @@
 
 namespace parallax {
 
-/// Bytes that the graph with its bodies and a plan of it take, apart from weights, shapes and known
-/// elements.
+/// Returns the bytes that the graph with its bodies and a plan of it need, apart from weights,
+/// shapes and known elements.
 std::int64_t memory_of_graph(const CheckedGraph& checked);
-/// The same for so many nodes that the file has: with one input, one output and no attributes.
+/// Returns the bytes of `count` nodes with one input, one output and no attributes, by which the
+/// quota is raised for the nodes of a file's main graph.
 std::int64_t memory_of_nodes(std::size_t count);
 
 }  // namespace parallax

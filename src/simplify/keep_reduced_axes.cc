@@ -13,6 +13,7 @@
 #include "ops/params/reduce.h"
 #include "simplify/rewrite.h"
 #include "simplify/simplify.h"
+#include "simplify/value_groups.h"
 
 namespace parallax {
 namespace {
@@ -42,37 +43,20 @@ std::optional<Shape> kept_shape(const Graph& graph, const Node& node) {
 /// Values of one shape that are made of each other, up to reductions and down to Reshapes.
 class ReducedGroup {
  public:
-  ReducedGroup(const Graph& graph, const IdVector<ValueId, std::vector<NodeId>>& readers,
-               const IdVector<ValueId, bool>& is_output, IdVector<ValueId, int>& group_of,
-               int number)
-      : graph_(graph),
-        readers_(readers),
-        is_output_(is_output),
-        group_of_(group_of),
-        number_(number) {}
+  ReducedGroup(const Graph& graph, ValueGroups& groups) : graph_(graph), groups_(groups) {}
 
   /// Collects the group of a reduction's result. Returns whether it can be rewritten.
   bool collect(const Node& reduction, const Shape& kept) {
     kept_ = kept;
     shape_ = graph_.values[reduction.outputs[0]].shape;
-    bool good = add(reduction.outputs[0]);
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      const bool fits = made_inside(values_[i]) && read_inside(values_[i]);
-      good = good && fits;  // the rest is visited all the same: no other reduction asks again
-    }
-    return good && reshapes_ > 0;
+    reshapes_ = 0;
+    return groups_.collect(reduction.outputs[0], [&](ValueId id) {
+      return made_inside(id) && read_inside(id);
+    }) && reshapes_ > 0;
   }
-  const std::vector<ValueId>& values() const { return values_; }
   const Shape& kept() const { return kept_; }
 
  private:
-  bool add(ValueId value) {
-    if (group_of_[value] != 0) return group_of_[value] == number_;
-    group_of_[value] = number_;
-    values_.push_back(value);
-    return true;
-  }
-
   bool is_elementwise(const Node& node) const {
     return op_def(node.op).elementwise && node.outputs.size() == 1 && node.epilogue.empty() &&
            graph_.values[node.outputs[0]].shape == shape_;
@@ -84,36 +68,32 @@ class ReducedGroup {
   }
 
   bool made_inside(ValueId id) {
-    const Value& value = graph_.values[id];
-    if (value.kind != ValueKind::kResult || is_output_[id]) return false;
-    const Node& node = graph_.nodes[value.producer];
+    const Node* const maker = groups_.maker(id);
+    if (maker == nullptr) return false;
+    const Node& node = *maker;
     if (const auto kept = kept_shape(graph_, node)) return *kept == kept_;
     if (!is_elementwise(node)) return false;
     return std::ranges::all_of(node.inputs, [&](ValueId input) {
       if (!input.valid()) return true;
       const Value& operand = graph_.values[input];
-      return is_number(operand) || (operand.shape == shape_ && add(input));
+      return is_number(operand) || (operand.shape == shape_ && groups_.add(input));
     });
   }
 
   bool read_inside(ValueId id) {
-    return std::ranges::all_of(readers_[id], [&](NodeId reader) {
+    return std::ranges::all_of(groups_.readers(id), [&](NodeId reader) {
       const Node& node = graph_.nodes[reader];
       if (node.op == OpKind::kReshape && graph_.values[node.outputs[0]].shape == kept_) {
         ++reshapes_;
         return true;
       }
-      return is_elementwise(node) && add(node.outputs[0]);
+      return is_elementwise(node) && groups_.add(node.outputs[0]);
     });
   }
 
   const Graph& graph_;
-  const IdVector<ValueId, std::vector<NodeId>>& readers_;
-  const IdVector<ValueId, bool>& is_output_;
-  IdVector<ValueId, int>& group_of_;  ///< number of each value's group; 0: not in one yet
-  const int number_;
+  ValueGroups& groups_;
   Shape shape_, kept_;
-  std::vector<ValueId> values_;
   int reshapes_ = 0;
 };
 
@@ -124,17 +104,13 @@ Result<int> keep_reduced_axes(Graph& graph, const PassContext& /*context*/) {
   for (const NodeId id : graph.nodes.ids())
     if (kept_shape(graph, graph.nodes[id])) reductions.push_back(id);
   if (reductions.empty()) return 0;
-  const auto readers = consumers(graph);
-  IdVector<ValueId, bool> is_output(graph.values.size(), false);
-  IdVector<ValueId, int> group_of(graph.values.size(), 0);
-  for (const ValueId output : graph.outputs) is_output[output] = true;
-  int changes = 0, groups = 0;
+  ValueGroups groups(graph);
+  ReducedGroup group(graph, groups);
+  int changes = 0;
   for (const NodeId id : reductions) {
     const Node& node = graph.nodes[id];
-    if (group_of[node.outputs[0]] != 0) continue;
-    ReducedGroup group(graph, readers, is_output, group_of, ++groups);
-    if (!group.collect(node, *kept_shape(graph, node))) continue;
-    for (const ValueId value : group.values()) {
+    if (groups.has(node.outputs[0]) || !group.collect(node, *kept_shape(graph, node))) continue;
+    for (const ValueId value : groups.values()) {
       graph.values[value].shape = group.kept();
       graph.values[value].content = std::nullopt;
       Node& producer = graph.nodes[graph.values[value].producer];

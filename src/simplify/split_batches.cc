@@ -14,6 +14,7 @@
 #include "ops/op.h"
 #include "simplify/rewrite.h"
 #include "simplify/simplify.h"
+#include "simplify/value_groups.h"
 
 namespace parallax {
 namespace {
@@ -22,14 +23,7 @@ constexpr std::size_t kMergedRank = 3;
 
 class MergedGroup {
  public:
-  MergedGroup(const Graph& graph, const IdVector<ValueId, std::vector<NodeId>>& readers,
-              const IdVector<ValueId, bool>& is_output, IdVector<ValueId, int>& group_of,
-              int number)
-      : graph_(graph),
-        readers_(readers),
-        is_output_(is_output),
-        group_of_(group_of),
-        number_(number) {}
+  MergedGroup(const Graph& graph, ValueGroups& groups) : graph_(graph), groups_(groups) {}
 
   /// Collects what belongs to a product. Returns whether it can be rewritten.
   bool collect(const Node& product) {
@@ -37,15 +31,12 @@ class MergedGroup {
     if (source == nullptr) return false;
     batch_ = source->shape[0];
     heads_ = source->shape[1];
-    bool good = add(product.outputs[0]);
-    for (std::size_t i = 0; i < values_.size(); ++i) {
-      const bool fits = made_inside(values_[i]) && read_inside(values_[i]);
-      good = good && fits;  // the rest is visited all the same: no other product asks again
-    }
-    return good && splits_ > 0;
+    splits_ = 0;
+    return groups_.collect(product.outputs[0], [&](ValueId id) {
+      return made_inside(id) && read_inside(id);
+    }) && splits_ > 0;
   }
 
-  const std::vector<ValueId>& values() const { return values_; }
   /// The shape of a merged value with its axes apart.
   Shape split(const Shape& merged) const {
     Shape shape = {batch_, heads_};
@@ -68,13 +59,7 @@ class MergedGroup {
     return source.shape.size() == kMergedRank + 1 ? &source : nullptr;
   }
 
-  bool add(ValueId value) {
-    if (group_of_[value] != 0) return group_of_[value] == number_;
-    group_of_[value] = number_;
-    values_.push_back(value);
-    return true;
-  }
-  bool enters_or_inside(ValueId id) { return enters(id) || add(id); }
+  bool enters_or_inside(ValueId id) { return enters(id) || groups_.add(id); }
 
   bool is_number(const Value& value) const {
     return value.constant && value.constant->dims.elements() == 1 && value.shape.size() <= 1;
@@ -93,9 +78,10 @@ class MergedGroup {
   }
 
   bool made_inside(ValueId id) {
+    const Node* const maker = groups_.maker(id);
+    if (maker == nullptr) return false;
     const Value& value = graph_.values[id];
-    if (value.kind != ValueKind::kResult || is_output_[id]) return false;
-    const Node& node = graph_.nodes[value.producer];
+    const Node& node = *maker;
     if (!keeps_axes(node)) return false;
     const bool product = node.op == OpKind::kMatMul;
     return std::ranges::all_of(node.inputs, [&](ValueId input) {
@@ -109,7 +95,7 @@ class MergedGroup {
 
   bool read_inside(ValueId id) {
     const Shape apart = split(graph_.values[id].shape);
-    return std::ranges::all_of(readers_[id], [&](NodeId reader) {
+    return std::ranges::all_of(groups_.readers(id), [&](NodeId reader) {
       const Node& node = graph_.nodes[reader];
       if (node.outputs.empty() || !node.outputs[0].valid()) return false;
       const Shape& shape = graph_.values[node.outputs[0]].shape;
@@ -119,24 +105,20 @@ class MergedGroup {
         ++splits_;
         return true;
       }
-      return keeps_axes(node) && add(node.outputs[0]);
+      return keeps_axes(node) && groups_.add(node.outputs[0]);
     });
   }
 
   const Graph& graph_;
-  const IdVector<ValueId, std::vector<NodeId>>& readers_;
-  const IdVector<ValueId, bool>& is_output_;
-  IdVector<ValueId, int>& group_of_;  ///< number of each value's group; 0: not in one yet
-  const int number_;
+  ValueGroups& groups_;
   Expr batch_, heads_;
-  std::vector<ValueId> values_;
   int splits_ = 0;
 };
 
 /// Lets the group's nodes read what the Reshapes merge.
-int rewrite(Graph& graph, const MergedGroup& group) {
+int rewrite(Graph& graph, const ValueGroups& groups, const MergedGroup& group) {
   int changes = 0;
-  for (const ValueId id : group.values()) {
+  for (const ValueId id : groups.values()) {
     Node& node = graph.nodes[graph.values[id].producer];
     for (ValueId& input : node.inputs) {
       if (!input.valid() || !group.enters(input)) continue;
@@ -145,7 +127,7 @@ int rewrite(Graph& graph, const MergedGroup& group) {
     }
     if (node.op == OpKind::kSoftmax) set_param(node, &AxisParams<-1>::axis, -1);
   }
-  for (const ValueId id : group.values()) {
+  for (const ValueId id : groups.values()) {
     graph.values[id].shape = group.split(graph.values[id].shape);
     graph.values[id].content = std::nullopt;
   }
@@ -165,16 +147,13 @@ Result<int> split_batches(Graph& graph, const PassContext& /*context*/) {
   for (const NodeId id : graph.nodes.ids())
     if (merged_product(graph, graph.nodes[id])) products.push_back(id);
   if (products.empty()) return 0;
-  const auto readers = consumers(graph);
-  IdVector<ValueId, bool> is_output(graph.values.size(), false);
-  IdVector<ValueId, int> group_of(graph.values.size(), 0);
-  for (const ValueId output : graph.outputs) is_output[output] = true;
-  int changes = 0, groups = 0;
+  ValueGroups groups(graph);
+  MergedGroup group(graph, groups);
+  int changes = 0;
   for (const NodeId id : products) {
     const Node& node = graph.nodes[id];
-    if (group_of[node.outputs[0]] != 0) continue;
-    MergedGroup group(graph, readers, is_output, group_of, ++groups);
-    if (group.collect(node)) changes += rewrite(graph, group);
+    if (groups.has(node.outputs[0]) || !group.collect(node)) continue;
+    changes += rewrite(graph, groups, group);
   }
   if (changes > 0) erase_unused(graph);
   return changes;

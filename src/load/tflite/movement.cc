@@ -184,6 +184,25 @@ Blocks blocks(TfliteOperator& o) {
   return b;
 }
 
+/// How a tensor's axes are cut into parts, put in another order, and joined.
+struct Regrouping {
+  Ints parts, order, result;
+};
+
+/// Regroups `x`, whose axes from `first` on stay as they are. Refuses a size that is not known.
+std::optional<ValueId> regroup(TfliteOperator& o, ValueId x, Regrouping by, std::size_t first) {
+  for (auto i = static_cast<int>(first); i < o.rank(x); ++i) {
+    by.order.push_back(static_cast<std::int64_t>(by.parts.size()));
+    by.parts.push_back(o.dimension(x, i));
+    by.result.push_back(by.parts.back());
+  }
+  if (std::ranges::any_of(by.parts, [](std::int64_t n) { return n < 0; })) {
+    o.refuse("sizes must be known");
+    return std::nullopt;
+  }
+  return o.reshape(o.transpose(o.reshape(x, by.parts), by.order), by.result);
+}
+
 /// Pixels of each block go to as many images of the batch.
 void space_to_batch(TfliteOperator& o) {
   const Blocks b = blocks(o);
@@ -196,24 +215,17 @@ void space_to_batch(TfliteOperator& o) {
     pads[rank + 1 + i] = b.border[2 * i + 1];
   }
   ValueId x = o.op(OpKind::kPad, {o.need(0), o.ints(pads)});
-  Ints parts = {o.dimension(x, 0)}, order, result = {o.dimension(x, 0)};
+  Regrouping by{{o.dimension(x, 0)}, {}, {o.dimension(x, 0)}};
   for (std::size_t i = 0; i < axes; ++i) {
     const std::int64_t size = o.dimension(x, static_cast<int>(1 + i));
-    parts.insert(parts.end(), {size / b.block[i], b.block[i]});
-    order.push_back(static_cast<std::int64_t>(2 + 2 * i));
-    result[0] *= b.block[i];
-    result.push_back(size / b.block[i]);
+    by.parts.insert(by.parts.end(), {size / b.block[i], b.block[i]});
+    by.order.push_back(static_cast<std::int64_t>(2 + 2 * i));
+    by.result[0] *= b.block[i];
+    by.result.push_back(size / b.block[i]);
   }
-  order.push_back(0);
-  for (std::size_t i = 0; i < axes; ++i) order.push_back(static_cast<std::int64_t>(1 + 2 * i));
-  for (std::size_t i = 1 + axes; i < rank; ++i) {
-    order.push_back(static_cast<std::int64_t>(parts.size()));
-    parts.push_back(o.dimension(x, static_cast<int>(i)));
-    result.push_back(parts.back());
-  }
-  if (std::ranges::any_of(parts, [](std::int64_t n) { return n < 0; }))
-    return o.refuse("sizes must be known");
-  o.result(o.reshape(o.transpose(o.reshape(x, parts), order), result));
+  by.order.push_back(0);
+  for (std::size_t i = 0; i < axes; ++i) by.order.push_back(static_cast<std::int64_t>(1 + 2 * i));
+  if (const auto y = regroup(o, x, by, 1 + axes)) o.result(*y);
 }
 
 void batch_to_space(TfliteOperator& o) {
@@ -221,33 +233,26 @@ void batch_to_space(TfliteOperator& o) {
   if (!b.valid) return;
   const ValueId x = o.need(0);
   const std::size_t axes = b.block.size();
-  const auto rank = static_cast<std::size_t>(o.rank(x));
   std::int64_t images = o.dimension(x, 0);
   for (const std::int64_t block : b.block) {
     if (images < 0 || images % block != 0) return o.invalid("the batch is no whole blocks");
     images /= block;
   }
-  Ints parts = b.block, order = {static_cast<std::int64_t>(axes)}, result = {images};
-  parts.push_back(images);
+  Regrouping by{b.block, {static_cast<std::int64_t>(axes)}, {images}};
+  by.parts.push_back(images);
   for (std::size_t i = 0; i < axes; ++i) {
     const std::int64_t size = o.dimension(x, static_cast<int>(1 + i));
-    order.insert(order.end(),
-                 {static_cast<std::int64_t>(parts.size()), static_cast<std::int64_t>(i)});
-    parts.push_back(size);
-    result.push_back(size * b.block[i]);
+    by.order.insert(by.order.end(),
+                    {static_cast<std::int64_t>(by.parts.size()), static_cast<std::int64_t>(i)});
+    by.parts.push_back(size);
+    by.result.push_back(size * b.block[i]);
   }
-  for (std::size_t i = 1 + axes; i < rank; ++i) {
-    order.push_back(static_cast<std::int64_t>(parts.size()));
-    parts.push_back(o.dimension(x, static_cast<int>(i)));
-    result.push_back(parts.back());
-  }
-  if (std::ranges::any_of(parts, [](std::int64_t n) { return n < 0; }))
-    return o.refuse("sizes must be known");
-  ValueId y = o.reshape(o.transpose(o.reshape(x, parts), order), result);
+  auto y = regroup(o, x, by, 1 + axes);
+  if (!y) return;
   for (std::size_t i = 0; i < axes; ++i)
-    y = o.slice(y, b.border[2 * i], result[1 + i] - b.border[2 * i + 1],
+    y = o.slice(*y, b.border[2 * i], by.result[1 + i] - b.border[2 * i + 1],
                 static_cast<std::int64_t>(1 + i));
-  o.result(y);
+  o.result(*y);
 }
 
 constexpr std::array kMovementRules = {

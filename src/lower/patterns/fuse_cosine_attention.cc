@@ -10,8 +10,8 @@
 //                                                                none, or several times
 //     y       = Transpose(MatMul(Softmax(scores), v)) {perm = [0, 2, 1, 3]}
 //
-// Vectors may be normalized before heads are transposed. Scale, bias and mask must be constants.
-// The transposes disappear: the kernel reads and writes adjacent heads.
+// Vectors may be normalized, or only measured, before heads are transposed. Scale, bias and mask
+// must be constants. The transposes disappear: the kernel reads and writes adjacent heads.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -226,6 +226,10 @@ class CosineMatcher {
     if (shape_of(x) != shape) return std::nullopt;
     Unit unit{x, 0};
     length = without_lower_bound(without_expand(length), unit.epsilon);
+    if (const Node* turned = inner_node(length, OpKind::kTranspose)) {
+      length = is_transpose(*turned, kSwapHeads) ? turned->inputs[0] : length;
+      x = before_transpose(x, kSwapHeads);
+    }
     const Node* norm = inner_node(length, OpKind::kReduceL2);
     if (norm != nullptr)
       return norm->inputs[0] == x && is_last_axis(*norm) ? std::optional(unit) : std::nullopt;

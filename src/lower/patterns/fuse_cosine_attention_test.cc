@@ -83,6 +83,18 @@ const std::vector<CosineCase> kCosineCases = {
       .bias = "e = Add(bias, a)\n",
       .mask = ""},
      "q k v 3 3x9x9"},
+    {"LengthsBeforeHeads",
+     {.lengths = "ql = ReduceL2(q, last)\nl = Transpose(ql) {perm = [0, 2, 1, 3]}\n"
+                 "kl = ReduceL2(k, last)\nm = Transpose(kl) {perm = [0, 2, 1, 3]}\n",
+      .bias = "e = Add(bias, a)\n",
+      .mask = ""},
+     "q k v 3 3x9x9"},
+    {"LengthsOfOtherBeforeHeads",
+     {.lengths = "ql = ReduceL2(k, last)\nl = Transpose(ql) {perm = [0, 2, 1, 3]}\n"
+                 "kl = ReduceL2(q, last)\nm = Transpose(kl) {perm = [0, 2, 1, 3]}\n",
+      .bias = "e = Add(bias, a)\n",
+      .mask = ""},
+     ""},
     {"OtherEpsilon",
      {.clips = "lc = Clip(l, eps)\nmc = Clip(m, eps2)\n", .bias = "e = Add(bias, a)\n", .mask = ""},
      ""},

@@ -176,8 +176,11 @@ const OpDef& op_def_DequantizeLinear() {
 
 const OpDef& op_def_DynamicQuantizeLinear() {
   static const OpDef def = [] {
-    OpDef d(OpKind::kDynamicQuantizeLinear,
-            whole_tensors(WorkKind::kElementwise, ConformanceForm::kOwn));
+    OpDef d(OpKind::kDynamicQuantizeLinear, {.work = WorkKind::kElementwise,
+                                             .flops = PaperFlops::kNone,
+                                             .nhwc = NhwcRule::kElementwise,
+                                             .rows = RowRule::kNone,
+                                             .form = ConformanceForm::kOwn});
     d.since = 11;
     d.min_outputs = 3;
     d.max_outputs = 3;

@@ -69,6 +69,23 @@ TEST(LayoutNhwc, TransposesOnlyAtTheBorders) {
             (std::vector<std::int64_t>{0, 2, 3, 1}));
 }
 
+/// As converters write dynamic quantisation: scales are computed, and so is the bias, of integers.
+TEST(LayoutNhwc, ContainsWhatIsQuantisedWhileRunning) {
+  const Graph graph = after_layout(
+      "input x f32 [1, 3, 8, 8]\nconst w u8 [4, 3, 3, 3] = fill 5\nconst wz u8 [] = [7]\n"
+      "const v u8 [4, 4, 1, 1] = fill 3\nconst ws f32 [] = [0.5]\nconst b f32 [4] = [1, 2, 3, "
+      "4]\nconst s i64 [4] = [1, -1, 1, 1]\n"
+      "q, qs, qz = DynamicQuantizeLinear(x)\nc = ConvInteger(q, w, qz, wz)\n"
+      "k = Mul(qs, ws)\nd = Div(b, k)\nf = Floor(d)\ni = Cast(f) {to = 6}\nj = Reshape(i, s)\n"
+      "a = Add(c, j)\ne = Cast(a) {to = 1}\ny = Mul(e, k)\n"
+      "z, zs, zz = DynamicQuantizeLinear(y)\ng = ConvInteger(z, v, zz, wz)\n"
+      "h = Cast(g) {to = 1}\nt = Mul(zs, ws)\no = Mul(h, t)\noutput o",
+      9);
+  EXPECT_EQ(operators_of(graph),
+            "Transpose DynamicQuantizeLinear ConvInteger Mul Div Floor Cast Reshape Reshape Add "
+            "Cast Mul DynamicQuantizeLinear ConvInteger Cast Mul Mul Transpose");
+}
+
 TEST(LayoutNhwc, TurnsTheAxesOfNormsAndOfSquares) {
   const Graph graph =
       after_layout(kTwoConvolutions +
@@ -184,10 +201,10 @@ TEST(LayoutNhwc, RanksDoNotMix) {
       "const e f32 [4, 1, 1] = [1, 2, 3, 4]\nc = Conv(y, f)\ng = Conv(c, f)\ni = Mul(g, d)\n"
       "j = Mul(g, e)\nk = Mul(b, e)\nl = Mul(b, d)\nm = Concat(i, j) {axis = 0}\n"
       "o = ReduceMax(l) {keepdims = 0}\np = Add(m, o)\noutput p, k";
-  const Graph graph = after_layout(text, 9);
+  const Graph graph = after_layout(text, 10);
   EXPECT_EQ(operators_of(graph),
             "Transpose Conv Conv Transpose Conv Conv Mul Mul Mul Transpose Mul Transpose Concat "
-            "Transpose ReduceMax Add");
+            "ReduceMax Add Transpose");
 }
 
 TEST(LayoutNhwc, LeavesIndicesOfMaxPoolAlone) {

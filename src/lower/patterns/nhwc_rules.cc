@@ -48,9 +48,10 @@ bool is_constant(const Graph& graph, ValueId id) {
   return graph.values[id].kind == ValueKind::kConstant;
 }
 
+/// A number for all elements, known or computed, has no layout.
 bool has_one_element(const Graph& graph, ValueId id) {
-  const auto& constant = graph.values[id].constant;
-  return constant && constant->dims.elements() == 1;
+  const Shape& shape = graph.values[id].shape;
+  return std::ranges::all_of(shape, [](const Expr& size) { return size == Expr(1); });
 }
 
 bool is_low_rank_constant(const Graph& graph, ValueId id, std::size_t rank) {
@@ -63,7 +64,8 @@ bool elementwise_fits(const Graph& graph, const Node& node, std::size_t rank) {
   for (std::size_t i = 1; scales && i < node.inputs.size(); ++i)
     if (node.inputs[i].valid() && !has_one_element(graph, node.inputs[i])) return false;
   return std::all_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) {
-    return !id.valid() || is_image(graph, id, rank) || is_low_rank_constant(graph, id, rank);
+    return !id.valid() || is_image(graph, id, rank) || is_low_rank_constant(graph, id, rank) ||
+           (has_one_element(graph, id) && graph.values[id].shape.size() <= rank);
   });
 }
 
@@ -164,7 +166,10 @@ bool can_be_nhwc(const Graph& graph, const Node& node) {
   }
   const bool reduces = rule == NhwcRule::kAxesInput && node.op != OpKind::kSlice;
   for (const ValueId output : node.outputs) {
-    if (output.valid() && !reduces && !is_image(graph, output, rank)) return false;
+    // DynamicQuantizeLinear also has the scale and the zero point.
+    if (output.valid() && !reduces && !graph.values[output].shape.empty() &&
+        !is_image(graph, output, rank))
+      return false;
   }
   switch (rule) {
     case NhwcRule::kWindow:

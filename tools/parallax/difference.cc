@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 
 #include "parallax/elements.h"
@@ -21,17 +22,28 @@ Difference apart() {
   return {true, kInfinite, kInfinite, 0};
 }
 
+/// Returns the magnitude below which a difference is not made relative: of integers of 8 bits and
+/// fewer, in which quantised models return numbers, half their range. Wider integers are indices,
+/// others are no numbers: they have none.
+std::optional<double> least_scale(const DTypeInfo& type) {
+  if (type.kind == DTypeClass::kFloat) return 1e-6;
+  const bool integer = type.kind == DTypeClass::kSigned || type.kind == DTypeClass::kUnsigned;
+  if (!integer || type.bits > 8) return std::nullopt;
+  return std::exp2(type.bits - 1);
+}
+
 }  // namespace
 
 Difference difference(const TensorView& ours, const TensorView& oracle) {
   if (!(ours.dims == oracle.dims)) return apart();
-  if (ours.dtype != oracle.dtype || info_of(ours.dtype).kind != DTypeClass::kFloat) {
+  const auto least = least_scale(info_of(ours.dtype));
+  if (ours.dtype != oracle.dtype || !least) {
     const bool same = ours.dtype == oracle.dtype && ours.bytes.size() == oracle.bytes.size() &&
                       std::ranges::equal(ours.bytes, oracle.bytes);
     return same ? Difference{} : apart();
   }
   Difference result;
-  double scale = 1e-6, product = 0, own = 0, other = 0;
+  double scale = *least, product = 0, own = 0, other = 0;
   std::array<double, kChunk> ours_there, oracle_there;
   const std::int64_t count = ours.dims.elements();
   for (std::int64_t i = 0; i < count; ++i) {

@@ -99,5 +99,19 @@ TEST(Difference, OfWhatIsNoFiniteNumber) {
   EXPECT_DOUBLE_EQ(between(3, 2).relative, 0.5);
 }
 
+TEST(Difference, OfIntegersThatSayAmounts) {
+  const auto between = [](DType dtype, std::vector<std::uint8_t> a, std::vector<std::uint8_t> b) {
+    const auto view = [dtype](const std::vector<std::uint8_t>& bytes) {
+      const std::int64_t size = info_of(dtype).bits / 8;
+      return TensorView{dtype, {std::ssize(bytes) / size}, std::as_bytes(std::span(bytes))};
+    };
+    return difference(view(a), view(b));
+  };
+  EXPECT_DOUBLE_EQ(between(DType::kU8, {3, 200}, {1, 200}).relative, 0.01);
+  EXPECT_DOUBLE_EQ(between(DType::kI8, {3, 255}, {1, 255}).relative, 2.0 / 128);
+  EXPECT_TRUE(between(DType::kU16, {3, 0}, {1, 0}).apart);
+  EXPECT_TRUE(between(DType::kBool, {1, 0}, {1, 1}).apart);
+}
+
 }  // namespace
 }  // namespace parallax::cli

@@ -30,11 +30,19 @@ constexpr double kHalfTolerance = 2e-2;
 // differs from itself by 5e-2 on YOLOv8n; 1.5 times that is allowed.
 constexpr double kQuantisedTolerance = 7.5e-2;
 
+/// A TFLite file says it of tensors, not by operators.
+bool has_quantised_weights(const FileReport& file) {
+  return file.format == "TFLite" && std::ranges::any_of(file.weights, [](const FileWeights& w) {
+           return w.type == "int8" || w.type == "uint8" || w.type == "int4";
+         });
+}
+
 bool is_quantised(const FileReport& file) {
-  return std::ranges::any_of(file.operators, [](const FileOperator& op) {
-    return op.name.find("Quantize") != std::string::npos || op.name.starts_with("QLinear") ||
-           op.name.ends_with("Integer");
-  });
+  return has_quantised_weights(file) ||
+         std::ranges::any_of(file.operators, [](const FileOperator& op) {
+           return op.name.find("Quantize") != std::string::npos || op.name.starts_with("QLinear") ||
+                  op.name.ends_with("Integer");
+         });
 }
 
 bool is_narrow(DType dtype) {

@@ -141,10 +141,10 @@ function(px_folder folder)
   endif()
 endfunction()
 
-# px_add_tests(TARGET PREFIX FOLDER): GoogleTest's tests of a program, run in FOLDER: a test of CTest each; under a sanitizer, where
-# a program takes long to start, four in all.
+# px_add_tests(TARGET PREFIX FOLDER): GoogleTest's tests of a program, run in FOLDER: a test of CTest each; under a sanitizer and in
+# an emulator, where a program takes long to start, four in all.
 function(px_add_tests target prefix folder)
-  if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+  if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize" AND NOT CMAKE_CROSSCOMPILING)
     gtest_discover_tests(${target} TEST_PREFIX ${prefix}/ DISCOVERY_MODE PRE_TEST WORKING_DIRECTORY ${folder})
     return()
   endif()

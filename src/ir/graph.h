@@ -45,6 +45,7 @@ struct Constant {
   Dims dims;
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
+  bool is_half = false;  ///< elements are f32, each known to have the value of an f16
 };
 /// A constant that owns a copy of `bytes`, aligned to kAlignment.
 Constant make_constant(DType dtype, const Dims& dims, std::span<const std::byte> bytes);

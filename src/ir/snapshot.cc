@@ -74,6 +74,7 @@ class SnapshotWriter {
   /// Writes a constant. The size of strings is written too, since dimensions do not determine it.
   void constant(const Constant& constant) {
     if (constant.dtype == DType::kString) out_.number(constant.bytes.size());
+    if (constant.dtype == DType::kF32) out_.number(constant.is_half ? 1 : 0);
     constants_.push_back(&constant);
   }
 
@@ -229,12 +230,13 @@ class SnapshotReader {
     bool good = in_.ok();
     for (const std::int64_t dim : dims) good = good && dim >= 0;
     const auto bytes = good ? size_of_constant(dtype, dims) : std::nullopt;
+    const bool is_half = dtype == DType::kF32 && in_.number() != 0;
     const auto found = bytes ? next_(*bytes) : std::nullopt;
     if (!found || std::ssize(found->bytes) != *bytes) {
       in_.fail();
       return {};
     }
-    return {dtype, dims, found->bytes, found->owner};
+    return {dtype, dims, found->bytes, found->owner, is_half};
   }
 
   Node node(int depth) {

@@ -93,7 +93,9 @@ TEST(Snapshot, RoundTrip) {
 }
 
 TEST(Snapshot, ConstantsStayWhereTheyLie) {
-  const Graph graph = parsed(kAll);
+  Graph graph = parsed(kAll);
+  for (Value& value : graph.values)
+    if (value.constant) value.constant->is_half = value.constant->dtype == DType::kF32;
   const GraphSnapshot snapshot = snapshot_of(graph);
   ASSERT_EQ(snapshot.constants.size(), 5U);
   const auto again = graph_of(snapshot.bytes, constants_of(snapshot));
@@ -103,6 +105,7 @@ TEST(Snapshot, ConstantsStayWhereTheyLie) {
     if (!graph.values[id].constant) continue;
     EXPECT_EQ(again->values[id].constant->bytes.data(), graph.values[id].constant->bytes.data());
     EXPECT_EQ(again->values[id].constant->owner, graph.values[id].constant->owner);
+    EXPECT_EQ(again->values[id].constant->is_half, graph.values[id].constant->is_half);
   }
 }
 

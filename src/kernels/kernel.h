@@ -31,6 +31,7 @@ struct TensorDesc {
   /// Bytes known at plan time (a constant, or a symbolic value of this binding); null for tensors
   /// computed while running. UNALIGNED: read with memcpy. They outlive the kernel.
   const std::byte* data = nullptr;
+  bool is_half = false;  ///< Constant::is_half
 
   /// 0 if the tensor is left out.
   std::int64_t elements() const { return present ? dims.elements() : 0; }

@@ -76,6 +76,29 @@ TEST(FoldDeferred, DefersLargeResults) {
   }
 }
 
+TEST(FoldDeferred, SaysWhatIsMadeOfF16Alone) {
+  struct Row {
+    const char* text;
+    bool is_half;
+  };
+  for (const Row& row : {Row{"y = Cast(w) {to = 1}\n", true},
+                         {"c = Cast(w) {to = 1}\ny = Transpose(c) {perm = [1, 0]}\n", true},
+                         {"c = Cast(w) {to = 1}\ny = Reshape(c, s)\n", true},
+                         {"c = Cast(w) {to = 1}\ny = Neg(c)\n", false},
+                         {"c = Cast(v) {to = 1}\ny = Transpose(c) {perm = [1, 0]}\n", false}}) {
+    Graph graph = graph_of(std::string("const w f16 [128, 256] = fill 0.5\n"
+                                       "const v bf16 [128, 256] = fill 0.5\n"
+                                       "const s i64 [1] = [-1]\n") +
+                           row.text + "output y");
+    int into = 0;
+    const Evaluate evaluate = [](const Graph&, NodeId) -> Result<std::vector<Constant>> {
+      return tl::unexpected(Error{});
+    };
+    ASSERT_TRUE(fold_constants(graph, {evaluate, IntoCalculator{&into}}));
+    EXPECT_EQ(graph.values[graph.outputs[0]].constant->is_half, row.is_half) << row.text;
+  }
+}
+
 TEST(FoldDeferred, WhatASmallResultIsMadeOfIsComputedAtOnce) {
   Graph graph;
   GraphBuilder builder(graph);

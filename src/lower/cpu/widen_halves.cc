@@ -45,7 +45,9 @@ Constant widened_constant(const Constant& narrow) {
                   std::span<float>(to, into.size() / sizeof(float)));
     return {};
   };
-  return defer_large(DType::kF32, narrow.dims, {narrow}, fill);
+  Constant wide = defer_large(DType::kF32, narrow.dims, {narrow}, fill);
+  wide.is_half = narrow.dtype == DType::kF16;
+  return wide;
 }
 
 /// Rewrites the nodes of a graph in order.

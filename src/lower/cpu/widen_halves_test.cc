@@ -34,5 +34,18 @@ TEST(WidenHalves, KeepsTypesOfOutputs) {
   EXPECT_EQ(graph.values[graph.outputs[0]].name, "y");
 }
 
+TEST(WidenHalves, SaysOfWeightsThatTheyWereF16) {
+  for (const bool half : {true, false}) {
+    const std::string type = half ? "f16" : "bf16";
+    Graph graph = graph_of("input x " + type + " [2, 3]\nconst w " + type +
+                           " [3, 4] = fill 0.5\ny = MatMul(x, w)\noutput y");
+    ASSERT_TRUE(widen_halves(graph, {}));
+    for (const Node& node : graph.nodes) {
+      if (node.op != OpKind::kMatMul) continue;
+      EXPECT_EQ(graph.values[node.inputs[1]].constant->is_half, half);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace parallax

@@ -231,9 +231,9 @@ class WindowConvolution final : public Kernel {
   }
 
   /// Returns row `k` of panel `p`, counted over all groups.
-  const Step* weights_row(std::int64_t p, std::int64_t k) const {
+  const std::byte* weights_row(std::int64_t p, std::int64_t k) const {
     const std::int64_t panels = weights_.panels();
-    return weights_.row(p % panels, k) + p / panels * (*weights_.size() / kStepBytes);
+    return weights_.row(p % panels, k) + p / panels * *weights_.size();
   }
 
   void multiply(const Outputs& outputs, const float* window, std::int64_t all, bool more,
@@ -257,9 +257,9 @@ class WindowConvolution final : public Kernel {
       panel.depth = to_size(block.depth);
       panel.accumulate = block.begin > 0;
       if (last) begin_epilogue(*b.type, activation_, panel);
-      const Step* next = !last  ? weights_row(all, block.begin + block.depth)
-                         : more ? weights_row(all + 1, 0)
-                                : nullptr;
+      const std::byte* next = !last  ? weights_row(all, block.begin + block.depth)
+                              : more ? weights_row(all + 1, 0)
+                                     : nullptr;
       for (std::int64_t y = outputs.rows.begin; y < outputs.rows.end; ++y) {
         panel.a = window + (y - outputs.rows.begin) * shape_.stride[0] * row_step_ +
                   group * (shape_.in_channels / shape_.groups);

@@ -25,7 +25,7 @@ MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b, const Machine& ma
   cut.most_rows = std::min(rows, block + kBlockRowGranule);
   const std::int64_t panel_steps = b.steps() * static_cast<std::int64_t>(b.widths.panel);
   const std::int64_t panel_cost =
-      std::max({panel_steps * kStepBytes / kWeightBytes,
+      std::max({panel_steps * type.packed_bytes / kWeightBytes,
                 panel_steps * type.elements / type.speed * filled, std::int64_t{1}});
   const std::int64_t panels = cut.row_blocks * b.panels();
   const double cost = static_cast<double>(panel_cost) * static_cast<double>(panels);

@@ -5,8 +5,32 @@
 
 #include "kernels/cpu/bf16_test_util.h"
 #include "parallax/dtype.h"
+#include "parallax/elements.h"
 
 namespace parallax {
+
+/// Returns the same node with input 1 rounded to f16.
+inline KernelRun with_half_weights(const KernelRun& run) {
+  KernelRun rounded{run.op, {}, run.attributes, run.outputs, run.constants, run.epilogue};
+  for (std::size_t i = 0; i < run.inputs.size(); ++i) {
+    std::vector<float> elements = test_values<float>(*run.inputs[i]);
+    if (i == 1) {
+      std::vector<std::byte> halves(2 * elements.size());
+      write_elements<float>(DType::kF16, elements, halves.data(), 0);
+      read_elements<float>(DType::kF16, halves.data(), 0, elements);
+    }
+    rounded.inputs.emplace_back(test_tensor<float>(run.inputs[i]->dims(), elements));
+  }
+  return rounded;
+}
+
+/// Makes the kernel of a node whose input 1 is known to have the values of f16.
+inline Result<std::unique_ptr<Kernel>> make_of_halves(KernelRequest request) {
+  std::vector<TensorDesc> inputs(request.inputs.begin(), request.inputs.end());
+  inputs[1].is_half = true;
+  request.inputs = inputs;
+  return test_detail::make_of(request, KernelLibrary::kCpu);
+}
 
 struct GemmTestType {
   const char* name;
@@ -27,6 +51,14 @@ inline const GemmTestType kGemmTestTypes[] = {
        return run_kernel(with_rounded_operands(run), KernelLibrary::kReference);
      }},
 };
+
+/// Products with constants alone.
+inline const GemmTestType kHalfWeights = {
+    "f16", Precision::kF32, [] { return true; },
+    [](const KernelRun& run) { return run_kernel_tiles(with_half_weights(run), make_of_halves); },
+    [](const KernelRun& run) {
+      return run_kernel(with_half_weights(run), KernelLibrary::kReference);
+    }};
 
 inline void PrintTo(const GemmTestType& type, std::ostream* out) { *out << type.name; }
 

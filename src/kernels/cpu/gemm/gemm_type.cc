@@ -7,6 +7,7 @@
 #include "kernels/cpu/gemm/bf16_loops.h"
 #include "kernels/cpu/gemm/byte_loops.h"
 #include "kernels/cpu/gemm/f32_loops.h"
+#include "kernels/cpu/gemm/half_loops.h"
 
 namespace parallax {
 namespace {
@@ -61,16 +62,22 @@ void pack_byte_columns(const float* from, std::size_t stride, std::size_t depth,
 /// each converts its rows and waits for its first weights. On one thread, with tiles of twice the
 /// length: DistilBERT of 64 tokens 27.3 instead of 28.5 ms, CLIP's text 25.1 instead of 26.2.
 constexpr std::array kTypes = {
-    GemmType{"f32", 1, 50, 50000, matmul_widths, matmul_panel, true, nullptr, copy_columns},
-    GemmType{"bf16", 2, 200, 100000, bf16_widths, bf16_panel, false, round_rows, pair_columns},
+    GemmType{"f32", 1, kStepBytes, 50, 50000, matmul_widths, matmul_panel, true, nullptr,
+             copy_columns},
+    GemmType{"bf16", 2, kStepBytes, 200, 100000, bf16_widths, bf16_panel, false, round_rows,
+             pair_columns},
 };
 static_assert(static_cast<int>(Precision::kF32) == 0 && static_cast<int>(Precision::kBf16) == 1);
 
-constexpr GemmType kByteType = {"u8",       4,     200,           100000,           byte_widths,
-                                byte_panel, false, pad_byte_rows, pack_byte_columns};
+constexpr GemmType kHalfType = {"f16",         1,          kHalfBytes, 50,      50000,
+                                matmul_widths, half_panel, true,       nullptr, narrow_columns};
+constexpr GemmType kByteType = {
+    "u8",        4,          kStepBytes, 200,           100000,
+    byte_widths, byte_panel, false,      pad_byte_rows, pack_byte_columns};
 
 }  // namespace
 
+const GemmType& half_gemm_type() { return kHalfType; }
 const GemmType& byte_gemm_type() { return kByteType; }
 
 const GemmType& gemm_type(Precision precision) {

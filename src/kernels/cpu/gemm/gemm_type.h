@@ -14,6 +14,8 @@ namespace parallax {
 struct GemmType {
   std::string_view name;      ///< used in the layout names of its packings
   std::int64_t elements = 1;  ///< elements in depth of a step
+  /// Bytes that a step takes in a packing of B.
+  std::int64_t packed_bytes = kStepBytes;
   /// Multiply-adds of a core in a nanosecond, and the longest tiles that its products have, in
   /// nanoseconds.
   std::int64_t speed = 1, longest_tile = 1;
@@ -31,11 +33,15 @@ struct GemmType {
                        std::size_t columns, void* to, std::size_t padded) = nullptr;
 
   bool converts() const { return convert_rows != nullptr; }
+  /// Whether a packing of B has the f32 that it is made of.
+  bool packs_floats() const { return !converts() && packed_bytes == kStepBytes; }
   std::int64_t steps(std::int64_t depth) const { return (depth + elements - 1) / elements; }
 };
 
 /// Returns the type of a precision; valid for the life of the process.
 const GemmType& gemm_type(Precision precision);
+/// Returns the type of f32 times f16, which are widened to f32 as they are multiplied.
+const GemmType& half_gemm_type();
 /// Returns the type of unsigned bytes times signed ones. Sums are exact modulo 2^32.
 const GemmType& byte_gemm_type();
 

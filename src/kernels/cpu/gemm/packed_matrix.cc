@@ -38,7 +38,7 @@ void pack_panels(const PackedMatrix& matrix, const FillPanel& fill, std::byte* t
   std::vector<float> rows;
   for (std::int64_t p = 0; p < matrix.panels(); ++p) {
     const std::int64_t stride = matrix.stride(p);
-    if (!matrix.type->converts()) {
+    if (matrix.type->packs_floats()) {
       fill(matrix, p, reinterpret_cast<float*>(to));
     } else {
       rows.resize(to_size(matrix.depth * stride));
@@ -46,7 +46,7 @@ void pack_panels(const PackedMatrix& matrix, const FillPanel& fill, std::byte* t
       matrix.type->pack_columns(rows.data(), to_size(stride), to_size(matrix.depth),
                                 to_size(stride), to, to_size(stride));
     }
-    to += matrix.steps() * stride * kStepBytes;
+    to += matrix.steps() * stride * matrix.type->packed_bytes;
   }
 }
 
@@ -76,13 +76,12 @@ std::optional<std::int64_t> PackedMatrix::size() const {
   const auto vector = static_cast<std::int64_t>(widths.vector);
   const auto padded = checked_mul(tile_count(columns, vector), vector);
   const auto elements = padded ? checked_mul(*padded, steps()) : std::nullopt;
-  return elements ? checked_mul(*elements, kStepBytes) : std::nullopt;
+  return elements ? checked_mul(*elements, type->packed_bytes) : std::nullopt;
 }
 
-const Step* PackedMatrix::row(std::int64_t panel, std::int64_t step) const {
+const std::byte* PackedMatrix::row(std::int64_t panel, std::int64_t step) const {
   // All panels before this one are full.
-  return reinterpret_cast<const Step*>(bytes->data()) + column(panel) * steps() +
-         step * stride(panel);
+  return bytes->data() + (column(panel) * steps() + step * stride(panel)) * type->packed_bytes;
 }
 
 Result<PackedMatrix> pack_matrix(PackedMatrix matrix, const std::byte* source,

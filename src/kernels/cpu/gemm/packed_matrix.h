@@ -34,7 +34,7 @@ struct PackedMatrix {
   /// Returns the size of all panels in bytes; nullopt if it does not fit in 63 bits.
   std::optional<std::int64_t> size() const;
   /// Returns the address of row `step` of a panel.
-  const Step* row(std::int64_t panel, std::int64_t step) const;
+  const std::byte* row(std::int64_t panel, std::int64_t step) const;
 };
 
 /// Writes a panel as f32 [depth, stride], with zeros for missing columns. Called when weights are

@@ -113,7 +113,10 @@ bool takes(const KernelRequest& request, const std::optional<ConstantProduct>& p
 Result<std::unique_ptr<Kernel>> panels(const KernelRequest& request, Precision precision,
                                        const std::optional<ConstantProduct>& product) {
   if (request.precision != precision || !takes(request, product)) return not_covered();
-  PX_ASSIGN(PackedMatrix b, pack_matrix(gemm_type(precision), product->source, request.packed));
+  const bool half =
+      precision == Precision::kF32 && request.inputs[1].is_half && product->source.alpha == 1.0F;
+  const GemmType& type = half ? half_gemm_type() : gemm_type(precision);
+  PX_ASSIGN(PackedMatrix b, pack_matrix(type, product->source, request.packed));
   return std::make_unique<ConstantMatMul>(product->rows, std::move(b),
                                           *fused_activation(request.node), *request.machine);
 }

@@ -11,6 +11,8 @@ constexpr Tolerance kSums{1e-5, 2e-5};
 
 class ConstantMatMul : public GemmTypes {};
 PX_FOR_GEMM_TYPES(ConstantMatMul);
+INSTANTIATE_TEST_SUITE_P(HalfWeights, ConstantMatMul, testing::Values(kHalfWeights),
+                         [](const auto& row) { return std::string(row.param.name); });
 
 TEST_P(ConstantMatMul, AgreesWithReferenceForEveryNumberOfRows) {
   for (std::int64_t rows = 1; rows <= 20; ++rows) {
@@ -97,14 +99,14 @@ TEST(CpuMatMulConstant, GivesThreadsTilesOfSmallNodes) {
 }
 
 /// Returns the bytes that kernels for several numbers of rows pack together.
-std::int64_t packed_bytes(const KernelRun& run, Precision precision) {
+std::int64_t packed_bytes(const KernelRun& run, Precision precision, bool is_half = false) {
   const Graph graph = std::move(test_detail::one_node_graph(run)).value();
   const TensorView b = run.inputs[1]->view();
   PackedWeights packed;
   std::int64_t bytes = 0;
   for (const std::int64_t rows : {1, 3, 200}) {
     const TensorDesc inputs[] = {{true, DType::kF32, {rows, b.dims[0]}, nullptr},
-                                 {true, DType::kF32, b.dims, b.bytes.data()}};
+                                 {true, DType::kF32, b.dims, b.bytes.data(), is_half}};
     const TensorDesc output{true, DType::kF32, {rows, b.dims[1]}, nullptr};
     const auto kernel = test_detail::make_of(
         {graph.nodes[NodeId{0}], inputs, {&output, 1}, packed, precision}, KernelLibrary::kCpu);
@@ -128,6 +130,21 @@ TEST(CpuMatMulConstant, HalvesTheBytesOfWeightsInBf16) {
   const std::int64_t bf16 = packed_bytes(run, Precision::kBf16);
   EXPECT_EQ(bf16, 40 * 80 * 2);
   EXPECT_GE(packed_bytes(run, Precision::kF32), 2 * (bf16 - 40 * 16 * 2));
+}
+
+TEST(CpuMatMulConstant, KeepsHalfWeightsInTheirBytes) {
+  const KernelRun run = constant_matmul_run({3, 40}, {40, 70});
+  EXPECT_EQ(2 * packed_bytes(run, Precision::kF32, true), packed_bytes(run, Precision::kF32));
+}
+
+TEST(CpuMatMulConstant, HalfWeightsGiveTheBitsOfF32) {
+  for (const std::int64_t rows : {1, 7, 200}) {
+    const KernelRun run = with_half_weights(constant_matmul_run({rows, 700}, {700, 150}));
+    const auto halves = run_kernel_tiles(run, make_of_halves);
+    const auto floats = run_kernel_tiles(run, KernelLibrary::kCpu);
+    ASSERT_TRUE(halves && floats);
+    EXPECT_EQ(test_values<float>(halves->outputs[0]), test_values<float>(floats->outputs[0]));
+  }
 }
 
 TEST_P(ConstantMatMul, GemmWithTransposeAlphaAndBias) {

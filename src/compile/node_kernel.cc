@@ -12,8 +12,12 @@ constexpr std::size_t kReleasedBytes = std::size_t{64} << 10;
 TensorDesc describe(const Compiled& compiled, ValueId id, const Dims& dims) {
   if (!id.valid()) return {};
   const auto& constant = compiled.graph().values[compiled.root[id]].constant;
-  return {true, compiled.graph().values[id].dtype, dims, compiled.fixed[compiled.root[id]],
-          constant && constant->is_half};
+  TensorDesc tensor{true, compiled.graph().values[id].dtype, dims,
+                    compiled.fixed[compiled.root[id]]};
+  if (!constant) return tensor;
+  tensor.is_half = constant->is_half;
+  tensor.units = constant->units.get();
+  return tensor;
 }
 
 /// Records which inputs the kernel reads. Mapped pages of constants that are packed or copied first

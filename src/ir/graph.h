@@ -46,6 +46,9 @@ struct Constant {
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner;
   bool is_half = false;  ///< elements are f32, each known to have the value of an f16
+  /// Not null: elements are f32, each known to be a whole number in [-128, 127] times the unit of
+  /// its index on the first axis; one unit is for all.
+  std::shared_ptr<const std::vector<float>> units = nullptr;
 };
 /// A constant that owns a copy of `bytes`, aligned to kAlignment.
 Constant make_constant(DType dtype, const Dims& dims, std::span<const std::byte> bytes);

@@ -74,8 +74,15 @@ class SnapshotWriter {
   /// Writes a constant. The size of strings is written too, since dimensions do not determine it.
   void constant(const Constant& constant) {
     if (constant.dtype == DType::kString) out_.number(constant.bytes.size());
-    if (constant.dtype == DType::kF32) out_.number(constant.is_half ? 1 : 0);
+    if (constant.dtype == DType::kF32) narrow_form(constant);
     constants_.push_back(&constant);
+  }
+
+  void narrow_form(const Constant& constant) {
+    out_.number(constant.is_half ? 1 : 0);
+    out_.number(constant.units == nullptr ? 0 : constant.units->size());
+    if (constant.units == nullptr) return;
+    for (const float unit : *constant.units) out_.raw(unit);
   }
 
   void node(const Node& node) {
@@ -226,17 +233,28 @@ class SnapshotReader {
     return static_cast<std::int64_t>(bytes);
   }
 
+  void read_narrow_form(Constant& constant) {
+    constant.is_half = in_.number() != 0;
+    std::vector<float> units;
+    repeat([&] { units.push_back(in_.raw<float>()); });
+    if (!units.empty())
+      constant.units = std::make_shared<const std::vector<float>>(std::move(units));
+  }
+
   Constant constant(DType dtype, const Dims& dims) {
     bool good = in_.ok();
     for (const std::int64_t dim : dims) good = good && dim >= 0;
-    const auto bytes = good ? size_of_constant(dtype, dims) : std::nullopt;
-    const bool is_half = dtype == DType::kF32 && in_.number() != 0;
-    const auto found = bytes ? next_(*bytes) : std::nullopt;
-    if (!found || std::ssize(found->bytes) != *bytes) {
+    const std::int64_t bytes = good ? size_of_constant(dtype, dims).value_or(-1) : -1;
+    Constant constant{dtype, dims, {}, nullptr};
+    if (dtype == DType::kF32) read_narrow_form(constant);
+    const auto found = bytes < 0 ? std::nullopt : next_(bytes);
+    if (!found || std::ssize(found->bytes) != bytes) {
       in_.fail();
       return {};
     }
-    return {dtype, dims, found->bytes, found->owner, is_half};
+    constant.bytes = found->bytes;
+    constant.owner = found->owner;
+    return constant;
   }
 
   Node node(int depth) {

@@ -95,7 +95,10 @@ TEST(Snapshot, RoundTrip) {
 TEST(Snapshot, ConstantsStayWhereTheyLie) {
   Graph graph = parsed(kAll);
   for (Value& value : graph.values)
-    if (value.constant) value.constant->is_half = value.constant->dtype == DType::kF32;
+    if (value.constant && value.constant->dtype == DType::kF32) {
+      value.constant->is_half = true;
+      value.constant->units = std::make_shared<const std::vector<float>>(2, 0.5F);
+    }
   const GraphSnapshot snapshot = snapshot_of(graph);
   ASSERT_EQ(snapshot.constants.size(), 5U);
   const auto again = graph_of(snapshot.bytes, constants_of(snapshot));
@@ -106,6 +109,11 @@ TEST(Snapshot, ConstantsStayWhereTheyLie) {
     EXPECT_EQ(again->values[id].constant->bytes.data(), graph.values[id].constant->bytes.data());
     EXPECT_EQ(again->values[id].constant->owner, graph.values[id].constant->owner);
     EXPECT_EQ(again->values[id].constant->is_half, graph.values[id].constant->is_half);
+    const auto& units = graph.values[id].constant->units;
+    ASSERT_EQ(again->values[id].constant->units == nullptr, units == nullptr);
+    if (units != nullptr) {
+      EXPECT_EQ(*again->values[id].constant->units, *units);
+    }
   }
 }
 

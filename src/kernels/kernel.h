@@ -31,7 +31,8 @@ struct TensorDesc {
   /// Bytes known at plan time (a constant, or a symbolic value of this binding); null for tensors
   /// computed while running. UNALIGNED: read with memcpy. They outlive the kernel.
   const std::byte* data = nullptr;
-  bool is_half = false;  ///< Constant::is_half
+  bool is_half = false;                       ///< Constant::is_half
+  const std::vector<float>* units = nullptr;  ///< Constant::units, whose life is that of `data`
 
   /// 0 if the tensor is left out.
   std::int64_t elements() const { return present ? dims.elements() : 0; }

@@ -20,6 +20,7 @@
 #include "ops/deferred.h"
 #include "ops/infer.h"
 #include "ops/op.h"
+#include "simplify/narrow_form.h"
 #include "simplify/rewrite.h"
 #include "simplify/simplify.h"
 
@@ -162,13 +163,6 @@ class Folder {
     for (const ValueId id : folded.inputs) {
       if (id.valid() && --reads_left_[id] == 0) graph_.values[id].constant.reset();
     }
-  }
-
-  /// Whether a node of constants has a result of f32 whose elements are those of an f16.
-  bool gives_halves(const Node& node) const {
-    if (node.op != OpKind::kCast && node.op != OpKind::kTranspose) return false;
-    const Constant& input = *graph_.values[node.inputs[0]].constant;
-    return node.op == OpKind::kCast ? input.dtype == DType::kF16 : input.is_half;
   }
 
   /// Folds a Reshape of a constant without copying: weights stay in their file.
@@ -323,14 +317,16 @@ class Folder {
     const Dims dims = *dims_of(graph_.values[output]);
     const DType dtype = graph_.values[output].dtype;
     if (!can_charge(*quota_, *bytes_of(dtype, dims), source.weights)) return false;
-    const bool halves = dtype == DType::kF32 && gives_halves(graph_.nodes[id]);
+    const NarrowForm form =
+        dtype == DType::kF32 ? narrow_form(graph_, graph_.nodes[id]) : NarrowForm{};
     auto [alone, sources] = node_alone(graph_, id);
     Constant constant = defer(
         dtype, dims, std::move(sources),
         [evaluate = evaluate_into_, graph = std::move(alone)](std::span<std::byte> into) -> Status {
           return evaluate(*graph, NodeId{0}, into);
         });
-    constant.is_half = halves;
+    constant.is_half = form.is_half;
+    constant.units = form.units;
     charge(quota_, constant, source.weights);
     release_inputs(graph_.nodes[id]);
     make_constant_value(graph_, output, std::move(constant));

@@ -65,11 +65,23 @@ HWY_INLINE FloatVec gate(FloatTag d, const GateActivation& activation, float cli
   return other_gate(d, activation, x);
 }
 
+HWY_INLINE FloatVec load_weights(FloatTag d, const float* w) { return hn::LoadU(d, w); }
+HWY_INLINE FloatVec load_weights(FloatTag d, const std::int8_t* w) {
+  const hn::RebindToSigned<FloatTag> wide;
+  return hn::ConvertTo(d, hn::PromoteTo(wide, hn::LoadU(hn::Rebind<std::int8_t, FloatTag>(), w)));
+}
+/// An element of a row, in units of the weights.
+HWY_INLINE FloatVec factor(FloatTag d, float x, const float*, float) { return hn::Set(d, x); }
+HWY_INLINE FloatVec factor(FloatTag d, float x, const std::int8_t*, float unit) {
+  return hn::Set(d, x * unit);
+}
+
 /// Adds to sums[i][g] row i of `x` times gate g of a block of weights, which has `kAll` gates. Sums
 /// of the last gate go to sums[i][kLast].
-template <std::size_t R, std::size_t kAll, std::size_t kGates, std::size_t kLast, std::size_t S>
-HWY_INLINE void add_products(const RecurrentRows& x, std::size_t row, const float* HWY_RESTRICT w,
-                             FloatVec (&sums)[R][S]) {
+template <std::size_t R, std::size_t kAll, std::size_t kGates, std::size_t kLast, std::size_t S,
+          class W>
+HWY_INLINE void add_products(const RecurrentRows& x, std::size_t row, const W* HWY_RESTRICT w,
+                             float unit, FloatVec (&sums)[R][S]) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   const auto depth = static_cast<std::size_t>(x.depth);
@@ -82,20 +94,20 @@ HWY_INLINE void add_products(const RecurrentRows& x, std::size_t row, const floa
   std::size_t k = 0;
   if constexpr (R == 1) {
     for (; k + 2 <= depth; k += 2) {
-      const auto a = hn::Set(d, from[k]), b = hn::Set(d, from[k + 1]);
+      const auto a = factor(d, from[k], w, unit), b = factor(d, from[k + 1], w, unit);
       PX_UNROLL for (std::size_t g = 0; g < kGates; ++g) {
         FloatVec& sum = sums[0][g + 1 == kGates ? kLast : g];
-        sum = hn::MulAdd(a, hn::LoadU(d, w + g * lanes), sum);
-        odd[g] = hn::MulAdd(b, hn::LoadU(d, w + (kAll + g) * lanes), odd[g]);
+        sum = hn::MulAdd(a, load_weights(d, w + g * lanes), sum);
+        odd[g] = hn::MulAdd(b, load_weights(d, w + (kAll + g) * lanes), odd[g]);
       }
       w += 2 * kAll * lanes;
     }
   }
   for (; k < depth; ++k, w += kAll * lanes) {
     FloatVec weights[kGates];
-    PX_UNROLL for (std::size_t g = 0; g < kGates; ++g) weights[g] = hn::LoadU(d, w + g * lanes);
+    PX_UNROLL for (std::size_t g = 0; g < kGates; ++g) weights[g] = load_weights(d, w + g * lanes);
     PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
-      const auto a = hn::Set(d, from[i * stride + k]);
+      const auto a = factor(d, from[i * stride + k], w, unit);
       PX_UNROLL for (std::size_t g = 0; g < kGates; ++g) {
         FloatVec& sum = sums[i][g + 1 == kGates ? kLast : g];
         sum = hn::MulAdd(a, weights[g], sum);
@@ -111,7 +123,7 @@ HWY_INLINE void add_products(const RecurrentRows& x, std::size_t row, const floa
 }
 
 /// sums = X W + bias, of block `block`: as computed before, or here.
-template <std::size_t R, std::size_t kGates, std::size_t S>
+template <class W, std::size_t R, std::size_t kGates, std::size_t S>
 HWY_INLINE void start_sums(const RecurrentStep& s, std::size_t row, std::size_t block,
                            FloatVec (&sums)[R][S]) {
   const FloatTag d;
@@ -125,24 +137,26 @@ HWY_INLINE void start_sums(const RecurrentStep& s, std::size_t row, std::size_t 
   }
   if (s.products == nullptr) {
     const auto depth = static_cast<std::size_t>(s.x.depth);
-    add_products<R, kGates, kGates, kGates - 1>(s.x, row, s.w + at * depth, sums);
+    add_products<R, kGates, kGates, kGates - 1>(
+        s.x, row, static_cast<const W*>(s.w.at) + at * depth, s.w.unit, sums);
   }
 }
 
-HWY_INLINE const float* state_weights(const RecurrentStep& s, std::size_t block,
-                                      std::size_t gates) {
-  return s.r + block * gates * hn::Lanes(FloatTag()) * static_cast<std::size_t>(s.hidden);
+template <class W>
+HWY_INLINE const W* state_weights(const RecurrentStep& s, std::size_t block, std::size_t gates) {
+  return static_cast<const W*>(s.r.at) +
+         block * gates * hn::Lanes(FloatTag()) * static_cast<std::size_t>(s.hidden);
 }
 
-template <std::size_t R>
+template <class W, std::size_t R>
 HWY_INLINE void lstm_block(const RecurrentStep& s, std::size_t row, std::size_t block) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d), at = block * lanes;
   const float clip = s.spec->clip;
   const GateActivation* const a = s.activations;
   FloatVec sums[R][4];
-  start_sums<R, 4>(s, row, block, sums);
-  add_products<R, 4, 4, 3>(s.h, row, state_weights(s, block, 4), sums);
+  start_sums<W, R, 4>(s, row, block, sums);
+  add_products<R, 4, 4, 3>(s.h, row, state_weights<W>(s, block, 4), s.r.unit, sums);
   PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
     const std::size_t place = (row + i) * static_cast<std::size_t>(s.h.stride) + at;
     const auto before = hn::LoadU(d, s.c + place);
@@ -172,9 +186,9 @@ HWY_INLINE void gru_linear_block(const RecurrentStep& s, std::size_t row, std::s
   const std::size_t lanes = hn::Lanes(d), at = block * lanes;
   const float clip = s.spec->clip;
   FloatVec sums[R][4];
-  start_sums<R, 3>(s, row, block, sums);
+  start_sums<float, R, 3>(s, row, block, sums);
   PX_UNROLL for (std::size_t i = 0; i < R; ++i) sums[i][3] = hn::LoadU(d, s.candidate_bias + at);
-  add_products<R, 3, 3, 3>(s.h, row, state_weights(s, block, 3), sums);
+  add_products<R, 3, 3, 3>(s.h, row, state_weights<float>(s, block, 3), 1, sums);
   PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
     const std::size_t place = (row + i) * static_cast<std::size_t>(s.h.stride) + at;
     const auto z = gate(d, s.activations[0], clip, sums[i][0]);
@@ -200,8 +214,8 @@ HWY_INLINE void gru_row(const RecurrentStep& s, std::size_t row) {
   float* const kept = candidates + blocks * lanes;
   for (std::size_t block = 0; block < blocks; ++block) {
     FloatVec sums[1][3];
-    start_sums<1, 3>(s, row, block, sums);
-    add_products<1, 3, 2, 1>(s.h, row, state_weights(s, block, 3), sums);
+    start_sums<float, 1, 3>(s, row, block, sums);
+    add_products<1, 3, 2, 1>(s.h, row, state_weights<float>(s, block, 3), 1, sums);
     const std::size_t at = block * lanes;
     const auto reset = gate(d, s.activations[0], clip, sums[0][1]);
     hn::StoreU(gate(d, s.activations[0], clip, sums[0][0]), d, z + at);
@@ -211,8 +225,8 @@ HWY_INLINE void gru_row(const RecurrentStep& s, std::size_t row) {
   for (std::size_t block = 0; block < blocks; ++block) {
     const std::size_t at = block * lanes;
     FloatVec sums[1][1] = {{hn::LoadU(d, candidates + at)}};
-    const float* const weights = state_weights(s, block, 3) + 2 * lanes;
-    add_products<1, 3, 1, 0>({kept, 0, s.hidden}, 0, weights, sums);
+    const float* const weights = state_weights<float>(s, block, 3) + 2 * lanes;
+    add_products<1, 3, 1, 0>({kept, 0, s.hidden}, 0, weights, 1, sums);
     const auto candidate = gate(d, s.activations[1], clip, sums[0][0]);
     hn::StoreU(updated(d, hn::LoadU(d, z + at), candidate, hn::LoadU(d, h + at)), d, next + at);
   }
@@ -223,8 +237,8 @@ HWY_INLINE void rnn_block(const RecurrentStep& s, std::size_t row, std::size_t b
   const FloatTag d;
   const std::size_t at = block * hn::Lanes(d);
   FloatVec sums[R][1];
-  start_sums<R, 1>(s, row, block, sums);
-  add_products<R, 1, 1, 0>(s.h, row, state_weights(s, block, 1), sums);
+  start_sums<float, R, 1>(s, row, block, sums);
+  add_products<R, 1, 1, 0>(s.h, row, state_weights<float>(s, block, 1), 1, sums);
   PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
     const std::size_t place = (row + i) * static_cast<std::size_t>(s.h.stride) + at;
     hn::StoreU(gate(d, s.activations[0], s.spec->clip, sums[i][0]), d, s.next + place);
@@ -233,12 +247,13 @@ HWY_INLINE void rnn_block(const RecurrentStep& s, std::size_t row, std::size_t b
 
 template <std::size_t R>
 HWY_INLINE void rows_block(const RecurrentStep& s, std::size_t row, std::size_t block) {
-  if (s.spec->gates == 4) return lstm_block<R>(s, row, block);
+  if (s.r.bytes) return lstm_block<std::int8_t, R>(s, row, block);
+  if (s.spec->gates == 4) return lstm_block<float, R>(s, row, block);
   if (s.spec->gates == 3) return gru_linear_block<R>(s, row, block);
   rnn_block<R>(s, row, block);
 }
 
-template <std::size_t R, std::size_t kGates>
+template <class W, std::size_t R, std::size_t kGates>
 HWY_INLINE void products_block(const RecurrentProducts& p, std::size_t row, std::size_t block) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d), at = block * kGates * lanes;
@@ -247,8 +262,8 @@ HWY_INLINE void products_block(const RecurrentProducts& p, std::size_t row, std:
     PX_UNROLL for (std::size_t g = 0; g < kGates; ++g) sums[i][g] =
         hn::LoadU(d, p.bias + at + g * lanes);
   }
-  add_products<R, kGates, kGates, kGates - 1>(p.x, row,
-                                              p.w + at * static_cast<std::size_t>(p.x.depth), sums);
+  const W* const weights = static_cast<const W*>(p.w.at) + at * static_cast<std::size_t>(p.x.depth);
+  add_products<R, kGates, kGates, kGates - 1>(p.x, row, weights, p.w.unit, sums);
   const std::size_t stride = static_cast<std::size_t>(p.blocks) * kGates * lanes;
   PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
     PX_UNROLL for (std::size_t g = 0; g < kGates; ++g)
@@ -256,14 +271,14 @@ HWY_INLINE void products_block(const RecurrentProducts& p, std::size_t row, std:
   }
 }
 
-template <std::size_t kGates>
+template <class W, std::size_t kGates>
 HWY_INLINE void all_products(const RecurrentProducts& p) {
   const auto rows = static_cast<std::size_t>(p.rows), blocks = static_cast<std::size_t>(p.blocks);
   for (std::size_t block = 0; block < blocks; ++block) {
     std::size_t row = 0;
     for (; row + kSequences <= rows; row += kSequences)
-      products_block<kSequences, kGates>(p, row, block);
-    for (; row < rows; ++row) products_block<1, kGates>(p, row, block);
+      products_block<W, kSequences, kGates>(p, row, block);
+    for (; row < rows; ++row) products_block<W, 1, kGates>(p, row, block);
   }
 }
 
@@ -282,9 +297,10 @@ void step_rows(const RecurrentStep& s) {
 }
 
 void products_of_rows(const RecurrentProducts& p) {
-  if (p.gates == 4) return all_products<4>(p);
-  if (p.gates == 3) return all_products<3>(p);
-  all_products<1>(p);
+  if (p.w.bytes) return all_products<std::int8_t, 4>(p);
+  if (p.gates == 4) return all_products<float, 4>(p);
+  if (p.gates == 3) return all_products<float, 3>(p);
+  all_products<float, 1>(p);
 }
 
 std::int64_t block_lanes() { return static_cast<std::int64_t>(hn::Lanes(FloatTag())); }

@@ -21,6 +21,13 @@ struct RecurrentRows {
   std::int64_t stride = 0, depth = 0;
 };
 
+/// Weights of one direction: f32, or bytes times a unit, for LSTM alone.
+struct RecurrentMatrix {
+  const void* at = nullptr;
+  bool bytes = false;
+  float unit = 1;  ///< 1 for f32
+};
+
 /// Operands of one step. Rows are sequences.
 struct RecurrentStep {
   const Recurrence* spec = nullptr;
@@ -31,7 +38,7 @@ struct RecurrentStep {
   const float* products = nullptr;
   std::int64_t products_stride = 0;
   RecurrentRows x;
-  const float *w = nullptr, *r = nullptr;
+  RecurrentMatrix w, r;  ///< of one type
   /// `bias`: biases of X plus those of the state, except those that linear_before_reset keeps
   /// separate, which are `candidate_bias`. Peepholes are in the order i, o, f.
   const float *bias = nullptr, *candidate_bias = nullptr, *peepholes = nullptr;
@@ -49,7 +56,8 @@ struct RecurrentProducts {
   int gates = 1;
   std::int64_t blocks = 0, rows = 0;
   RecurrentRows x;
-  const float *w = nullptr, *bias = nullptr;
+  RecurrentMatrix w;
+  const float* bias = nullptr;
   float* to = nullptr;
 };
 /// Writes the products to `to`.

@@ -73,6 +73,37 @@ TEST(CpuRecurrent, AgreesWithReference) {
   }
 }
 
+/// Weights that are bytes times a unit of their direction.
+TEST(CpuRecurrent, ReadsWeightsOfBytes) {
+  static const std::vector<float> kUnits = {0.003F, 0.005F}, kOne = {0.004F};
+  const KernelMaker make = [](KernelRequest request) {
+    std::vector<TensorDesc> inputs(request.inputs.begin(), request.inputs.end());
+    inputs[1].units = &kUnits;
+    inputs[2].units = &kOne;
+    request.inputs = inputs;
+    return test_detail::make_of(request, KernelLibrary::kCpu);
+  };
+  for (const std::int64_t batch : {1, 7}) {
+    KernelRun run = recurrent_run(
+        {OpKind::kLSTM, 19, batch, 9, 17, recurrent_attributes("bidirectional"), true});
+    for (const std::size_t i : {1U, 2U}) {
+      std::vector<float> weights = test_values<float>(*run.inputs[i]);
+      for (std::size_t at = 0; at < weights.size(); ++at) {
+        const float unit = i == 2 ? kOne[0] : kUnits[2 * at / weights.size()];
+        weights[at] = std::nearbyint(weights[at] / unit) * unit;
+      }
+      run.inputs[i] = test_tensor<float>(run.inputs[i]->dims(), weights);
+    }
+    const auto got = run_kernel_tiles(run, make);
+    const auto want = run_kernel(run, KernelLibrary::kReference);
+    const auto floats = run_kernel_tiles(run, KernelLibrary::kCpu);
+    ASSERT_TRUE(got && want && floats);
+    EXPECT_NE(test_values<float>(got->outputs[0]), test_values<float>(floats->outputs[0]))
+        << "units are ignored";
+    for (std::size_t i = 0; i < 3; ++i) expect_close(got->outputs[i], (*want)[i], {1e-4, 1e-5});
+  }
+}
+
 TEST(CpuRecurrent, EveryActivation) {
   for (const char* name : {"Affine", "Elu", "HardSigmoid", "LeakyRelu", "Relu", "ScaledTanh",
                            "Sigmoid", "Softplus", "Softsign", "Tanh", "ThresholdedRelu"}) {

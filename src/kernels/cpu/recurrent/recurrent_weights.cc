@@ -2,12 +2,14 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
+#include <type_traits>
 
 #include "base/saturating.h"
 #include "base/status.h"
-#include "kernels/cpu/recurrent/recurrent_loops.h"
 #include "kernels/cpu/tiles.h"
 
 namespace parallax {
@@ -32,15 +34,32 @@ struct Packing {
   std::int64_t rows() const { return gates * hidden; }
 };
 
+float unit_of(const std::vector<float>& units, std::int64_t direction) {
+  if (units.empty()) return 1;
+  return units.size() == 1 ? units[0] : units[to_size(direction)];
+}
+
+/// The number that is packed of an f32: itself, or how many units it has.
+template <class W>
+W packed_number(float x, float unit) {
+  if constexpr (std::is_same_v<W, float>) return x;
+  const double number = std::nearbyint(static_cast<double>(x) / static_cast<double>(unit));
+  return static_cast<W>(std::isnan(number) ? 0.0 : std::clamp(number, -128.0, 127.0));
+}
+
 /// Packs [directions, gates * hidden, depth] as [directions, blocks, depth, gates, lanes].
-void pack_recurrent(const Packing& p, const std::byte* from, float* to) {
+template <class W>
+void pack_recurrent(const Packing& p, const std::vector<float>& units, const std::byte* from,
+                    W* to) {
   for (std::int64_t direction = 0; direction < p.directions; ++direction) {
+    const float unit = unit_of(units, direction);
     for (std::int64_t block = 0; block < p.blocks; ++block) {
       for (std::int64_t k = 0; k < p.depth; ++k) {
         for (std::int64_t at = 0; at < p.gates * p.lanes; ++at) {
           const std::int64_t j = block * p.lanes + at % p.lanes;
           const std::int64_t row = direction * p.rows() + at / p.lanes * p.hidden + j;
-          *to++ = j < p.hidden ? number_at(from, row * p.depth + k) : 0;
+          const float x = j < p.hidden ? number_at(from, row * p.depth + k) : 0;
+          *to++ = packed_number<W>(x, unit);
         }
       }
     }
@@ -90,11 +109,28 @@ bool is_constant(const TensorDesc& tensor) {
 bool constant_or_absent(const KernelRequest& request, std::size_t i) {
   return !request.has(i) || is_constant(request.inputs[i]);
 }
-/// Returns the bytes of `blocks` blocks for every direction; nullopt if 63 bits do not hold it.
+/// Whether the weights of an LSTM are bytes, each times a unit of its direction.
+bool are_bytes(const TensorDesc& w, const TensorDesc& r, const Packing& p) {
+  const auto has_units = [&](const TensorDesc& tensor) {
+    return tensor.units != nullptr &&
+           (tensor.units->size() == 1 || std::ssize(*tensor.units) == p.directions);
+  };
+  return p.gates == 4 && has_units(w) && has_units(r);
+}
+/// Returns the bytes of f32 in `blocks` blocks for every direction; nullopt if 63 bits do not hold
+/// it.
 std::optional<std::int64_t> recurrent_bytes(const Packing& p, std::int64_t in_block) {
   auto size = checked_mul(p.blocks * p.directions, p.lanes);
   if (size) size = checked_mul(*size, in_block);
   return size ? checked_mul(*size, kFloatBytes) : size;
+}
+
+/// Returns the matrix of a direction, which has `size` elements.
+RecurrentMatrix matrix_of(const AlignedBytes& packed, const std::vector<float>& units,
+                          std::int64_t direction, std::int64_t size) {
+  const bool bytes = !units.empty();
+  const std::int64_t element = bytes ? 1 : kFloatBytes;
+  return {packed.data() + direction * size * element, bytes, unit_of(units, direction)};
 }
 
 const float* floats_of(const std::shared_ptr<const AlignedBytes>& bytes) {
@@ -103,11 +139,11 @@ const float* floats_of(const std::shared_ptr<const AlignedBytes>& bytes) {
 
 }  // namespace
 
-const float* RecurrentWeights::w_of(const RecurrentShape& s, std::int64_t direction) const {
-  return floats_of(w) + direction * padded() * s.spec.gates * s.inputs;
+RecurrentMatrix RecurrentWeights::w_of(const RecurrentShape& s, std::int64_t direction) const {
+  return matrix_of(*w, w_units, direction, padded() * s.spec.gates * s.inputs);
 }
-const float* RecurrentWeights::r_of(const RecurrentShape& s, std::int64_t direction) const {
-  return floats_of(r) + direction * padded() * s.spec.gates * s.hidden;
+RecurrentMatrix RecurrentWeights::r_of(const RecurrentShape& s, std::int64_t direction) const {
+  return matrix_of(*r, r_units, direction, padded() * s.spec.gates * s.hidden);
 }
 const float* RecurrentWeights::bias_of(const RecurrentShape& s, std::int64_t direction) const {
   return floats_of(bias) + direction * padded() * (s.spec.gates + 1);
@@ -146,13 +182,23 @@ Result<std::optional<RecurrentWeights>> recurrent_weights(const KernelRequest& r
     return std::optional<RecurrentWeights>();
   const std::string name =
       fmt::format("recurrent {} of {}x{} in {}", p.directions, p.gates, p.hidden, p.lanes);
+  const bool as_bytes = are_bytes(w, r, p);
+  if (as_bytes) {
+    weights.w_units = *w.units;
+    weights.r_units = *r.units;
+  }
   const auto pack = [&](const TensorDesc& from, std::int64_t depth, std::int64_t bytes) {
     Packing own = p;
     own.depth = depth;
-    return request.packed.get(from.data, fmt::format("{} depth {}", name, depth), bytes,
-                              [own, data = from.data](std::byte* to) {
-                                pack_recurrent(own, data, reinterpret_cast<float*>(to));
-                              });
+    const auto floats = [own, data = from.data](std::byte* to) {
+      pack_recurrent(own, {}, data, reinterpret_cast<float*>(to));
+    };
+    const std::string layout = fmt::format("{} depth {}", name, depth);
+    if (!as_bytes) return request.packed.get(from.data, layout, bytes, floats);
+    const auto numbers = [own, units = *from.units, data = from.data](std::byte* to) {
+      pack_recurrent(own, units, data, reinterpret_cast<std::int8_t*>(to));
+    };
+    return request.packed.get(from.data, layout + " bytes", bytes / kFloatBytes, numbers);
   };
   PX_ASSIGN(weights.w, pack(w, s.inputs, *w_bytes));
   PX_ASSIGN(weights.r, pack(r, s.hidden, *r_bytes));

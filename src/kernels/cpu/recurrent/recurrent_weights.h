@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
+#include "kernels/cpu/recurrent/recurrent_loops.h"
 #include "kernels/recurrent_shape.h"
 
 namespace parallax {
@@ -14,11 +16,13 @@ namespace parallax {
 struct RecurrentWeights {
   std::int64_t blocks = 0, lanes = 0;  ///< blocks of hidden elements, and elements of a block
   std::shared_ptr<const AlignedBytes> w, r, bias, peepholes;  ///< the last may be null
+  /// The unit of each direction, or one for all; empty: weights are f32.
+  std::vector<float> w_units, r_units;
 
   /// Returns the hidden elements, padded to whole blocks.
   std::int64_t padded() const { return blocks * lanes; }
-  const float* w_of(const RecurrentShape& s, std::int64_t direction) const;
-  const float* r_of(const RecurrentShape& s, std::int64_t direction) const;
+  RecurrentMatrix w_of(const RecurrentShape& s, std::int64_t direction) const;
+  RecurrentMatrix r_of(const RecurrentShape& s, std::int64_t direction) const;
   const float* bias_of(const RecurrentShape& s, std::int64_t direction) const;
   const float* candidate_bias_of(const RecurrentShape& s, std::int64_t direction) const;
   const float* peepholes_of(std::int64_t direction) const;  ///< null if there are none

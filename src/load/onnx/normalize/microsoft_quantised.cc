@@ -63,9 +63,13 @@ void scaled_product(Rewriting& to, ValueId product, ValueId scale, ValueId bias)
 /// [directions, inputs, 4 * hidden] of quantised weights as LSTM has them. Scales are one for each
 /// direction, or one for each of its columns.
 ValueId recurrent_weights(Rewriting& to, std::size_t weights, std::size_t scale) {
-  const auto spread = [&](ValueId x) {
-    return to.rank(x) == 1 ? to.unsqueeze(x, {1, 2}) : to.unsqueeze(x, {1});
-  };
+  if (to.rank(to.need(scale)) == 1) {  // a scale for each direction
+    const ValueId real =
+        to.op(OpKind::kDequantizeLinear, {to.need(weights), to.need(scale), to.need(scale + 1)},
+              attributes_of({{"axis", std::int64_t{0}}}));
+    return to.transpose(real, {0, 2, 1});
+  }
+  const auto spread = [&](ValueId x) { return to.unsqueeze(x, {1}); };
   const ValueId whole = to.cast(to.need(weights), DType::kF32);
   const ValueId zero = to.cast(spread(to.need(scale + 1)), DType::kF32);
   return to.transpose(to.mul(to.sub(whole, zero), spread(to.need(scale))), {0, 2, 1});

@@ -75,6 +75,23 @@ KernelRun byte_product(Sizes& s) {
   return run;
 }
 
+KernelRun bits_columns(Sizes& s) {
+  const std::int64_t bits = 2 << s.pick(0, 2), block = 16 << s.pick(0, 4);
+  const std::int64_t depth = s.size(1100), columns = s.size(300);
+  const std::int64_t rows = std::clamp<std::int64_t>(kMostMacs / (depth * columns), 1, s.size(200));
+  const std::int64_t blocks = (depth + block - 1) / block;
+  KernelRun run{
+      OpKind::kMatMulNBits,
+      test_inputs(random_floats({rows, depth}, 1, -1, 1),
+                  random_integers<std::uint8_t>({columns, blocks, block * bits / 8}, 2, 0, 255),
+                  random_floats({columns * blocks}, 3, 0, 0.01F)),
+      test_attributes({{"K", depth}, {"N", columns}, {"bits", bits}, {"block_size", block}})};
+  if (s.chance())
+    run.inputs.emplace_back(
+        random_integers<std::uint8_t>({columns * ((blocks * bits + 7) / 8)}, 4, 0, 255));
+  return run;
+}
+
 /// An image as NCHW, or NHWC if `last`.
 Dims image(Sizes& s, bool last, std::int64_t channels) {
   const std::int64_t height = s.pick(1, 24), width = s.pick(1, 24);
@@ -168,6 +185,7 @@ TEST_P(RandomShapes, AgreeWithTheReference) {
 INSTANTIATE_TEST_SUITE_P(Families, RandomShapes,
                          testing::Values(Family{"Product", product}, Family{"Attention", attention},
                                          Family{"ByteProduct", byte_product},
+                                         Family{"BitsColumns", bits_columns},
                                          Family{"TransposedConvolution", transposed_convolution},
                                          Family{"Pool", pool}, Family{"AlongAnAxis", along_an_axis},
                                          Family{"Recurrent", recurrent},

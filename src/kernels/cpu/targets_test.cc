@@ -25,6 +25,29 @@ std::vector<KernelRun> convolutions_of_every_loop() {
   return runs;
 }
 
+/// Returns products of packed weights with and without zero points, for few rows and for many.
+std::vector<KernelRun> products_of_bits() {
+  constexpr std::int64_t kDepth = 291, kColumns = 77;
+  std::vector<KernelRun> runs;
+  for (const std::int64_t bits : {2, 4, 8})
+    for (const std::int64_t block : {16, 128})
+      for (const std::int64_t rows : {1, 2, 3, 4, 20}) {
+        const std::int64_t blocks = (kDepth + block - 1) / block;
+        KernelRun run{OpKind::kMatMulNBits,
+                      test_inputs(random_floats({rows, kDepth}, 1, -1, 1),
+                                  random_integers<std::uint8_t>(
+                                      {kColumns, blocks, block * bits / 8}, 2, 0, 255),
+                                  random_floats({kColumns * blocks}, 3, 0, 0.01F)),
+                      test_attributes(
+                          {{"K", kDepth}, {"N", kColumns}, {"bits", bits}, {"block_size", block}})};
+        if (rows != 2)
+          run.inputs.emplace_back(
+              random_integers<std::uint8_t>({kColumns * ((blocks * bits + 7) / 8)}, 4, 0, 255));
+        runs.push_back(std::move(run));
+      }
+  return runs;
+}
+
 /// Returns one node for every kind of inner loop, with sizes that are no multiple of any vector.
 std::vector<std::pair<KernelRun, Tolerance>> runs_of_every_loop() {
   std::vector<std::pair<KernelRun, Tolerance>> runs;
@@ -76,6 +99,7 @@ std::vector<std::pair<KernelRun, Tolerance>> runs_of_every_loop() {
        test_attributes({{"layout", std::string("NHWC")}, {"kernel_shape", Ints{3, 3}}})},
       {});
   for (KernelRun& run : convolutions_of_every_loop()) add(std::move(run), sums);
+  for (KernelRun& run : products_of_bits()) add(std::move(run), sums);
   return runs;
 }
 

@@ -45,6 +45,12 @@ struct TensorInfo {
   DType key = DType::kI64;  ///< type of a map's keys: i64 or string
 };
 
+/// An input, by name, and the output that becomes its value in the next run.
+struct Tie {
+  std::string input;   ///< name of a model input, as in Model::inputs()
+  std::string output;  ///< name of a model output of the same dtype and rank
+};
+
 /// Milliseconds spent on each part of loading: opening files and the cache, reading the graph, and
 /// rewriting it. `passes_ms` is 0 if the graph came from a cache.
 struct LoadTimes {
@@ -130,6 +136,10 @@ class Model {
   const std::vector<TensorInfo>& inputs() const;
   /// Outputs in the order in which Session::run() returns them.
   const std::vector<TensorInfo>& outputs() const;
+  /// The state that the model itself keeps from run to run: variables of a TFLite file, which are
+  /// the last of inputs() and outputs(). A run need not give these inputs: without a State it reads
+  /// what the last run of its session left (state.h). Empty for ONNX models.
+  const std::vector<Tie>& ties() const;
   /// Names of the free dimensions, which the shapes of a run's inputs give their values, e.g.
   /// {"batch", "seq"}; in the order in which the inputs first name them.
   const std::vector<std::string>& symbols() const;

@@ -44,7 +44,8 @@ struct RunOptions {
   std::stop_token stop = {};
   /// The values of inputs that are tied to outputs (parallax/state.h), which a successful run
   /// replaces. A tied input need not be given; one that is given is used instead of its value. The
-  /// run waits until no other run uses the State. Null: nothing is tied.
+  /// run waits until no other run uses the State. Null: for a model that keeps state itself
+  /// (Model::ties()) a State of the session's own, for any other model nothing is tied.
   State* state = nullptr;
   /// Returns tied outputs as well, as copies. If false, an empty Tensor or Object takes their
   /// place. run_into() ignores this and writes the tied outputs whose view has memory.

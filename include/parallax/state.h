@@ -1,5 +1,7 @@
 // State of a model between runs: inputs whose values are the outputs of the run before. Examples
 // are the caches of streaming models, the keys and values of generated text, the state of an LSTM.
+// A TFLite file says itself which state it keeps (Model::ties()): runs of a session that are given
+// no State then use one of the session's own, so that they wait for each other.
 #pragma once
 
 #include <memory>
@@ -12,12 +14,6 @@
 #include "parallax/tensor.h"
 
 namespace parallax {
-
-/// An input, by name, and the output that becomes its value in the next run.
-struct Tie {
-  std::string input;   ///< name of a model input, as in Model::inputs()
-  std::string output;  ///< name of a model output of the same dtype and rank
-};
 
 /// The values of tied inputs; use one State for each stream. A run that is given a State
 /// (RunOptions::state) reads its values and, if it succeeds, replaces them by its tied outputs. A
@@ -32,11 +28,12 @@ struct Tie {
 /// outlive its session.
 class State {
  public:
-  /// Creates a State without values. Runs of other sessions of the same Model may use it as well.
-  /// Errors: kInvalidInput for an empty list of ties, names that the model does not have, an input
-  /// or output that is tied twice, and pairs whose types, ranks or fixed dimensions differ;
-  /// kUnsupported for sequences, optionals, maps and strings.
-  static Result<State> create(const Session& session, std::span<const Tie> ties);
+  /// Creates a State without values, for the model's own ties (Model::ties()) and for `ties`. Runs
+  /// of other sessions of the same Model may use it as well. Errors: kInvalidInput if there is
+  /// nothing to tie, for names that the model does not have, an input or output that is tied twice,
+  /// and pairs whose types, ranks or fixed dimensions differ; kUnsupported for sequences,
+  /// optionals, maps and strings.
+  static Result<State> create(const Session& session, std::span<const Tie> ties = {});
   State(State&&) noexcept;
   State& operator=(State&&) noexcept;
   ~State();
@@ -46,16 +43,16 @@ class State {
   Result<State> copy() const;
 
   /// Copies `value` as the value of a tied input in the next run; waits for a run on this State.
-  /// Without a value an input begins with zeros, in sizes that follow from the other inputs of the
-  /// run. An input with a size that does not follow from them, like keys and values that grow,
-  /// needs a value, which may be empty. Errors: kInvalidInput for an input that is not tied, and
-  /// for another dtype or shape; kOutOfMemory, kBudgetExceeded.
+  /// Without a value an input begins with what the model says, otherwise with zeros, in sizes that
+  /// follow from the other inputs of the run. An input with a size that does not follow from them,
+  /// like keys and values that grow, needs a value, which may be empty. Errors: kInvalidInput for
+  /// an input that is not tied, and for another dtype or shape; kOutOfMemory, kBudgetExceeded.
   Status set(std::string_view input, const TensorView& value);
   /// Returns a copy of the value that the next run reads. Errors: kInvalidInput for an input that
   /// is not tied, and if it has no value before the first run; kOutOfMemory.
   Result<Tensor> get(std::string_view input) const;
-  /// Removes the values of all tied inputs, so that the next run begins with zeros. Their memory
-  /// stays for the values to come. Waits for a run on this State.
+  /// Removes the values of all tied inputs, so that the next run begins as the first did. Their
+  /// memory stays for the values to come. Waits for a run on this State.
   void reset();
 
   struct Impl;

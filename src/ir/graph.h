@@ -170,6 +170,9 @@ struct Graph {
   IdVector<NodeId, Node> nodes;  ///< in topological order
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;  ///< may repeat a value, and may name an input or a constant
+  /// State that runs keep: the last inputs are what the run before left in the last outputs, in the
+  /// same order. Each element is the value before the first run; nullopt: zeros. Empty in bodies.
+  std::vector<std::optional<Constant>> states = {};
 
   /// Symbol names indexed by SymbolId, for Expr::to_string.
   std::vector<std::string> symbol_names() const;

@@ -121,7 +121,15 @@ TEST(Verify, FindsEveryKindOfDamage) {
       {"unlisted input", [](Graph& g) { g.inputs.clear(); }},
       {"input twice", [](Graph& g) { g.inputs.push_back(g.inputs[0]); }},
       {"constant as an input", [](Graph& g) { g.inputs.push_back(ValueId{1}); }},
-      {"graph output", [](Graph& g) { g.outputs.push_back(ValueId{}); }}};
+      {"graph output", [](Graph& g) { g.outputs.push_back(ValueId{}); }},
+      {"more states than inputs", [](Graph& g) { g.states.resize(2); }},
+      {"state of another type",
+       [](Graph& g) {
+         g.outputs = {ValueId{1}};
+         g.states.resize(1);
+       }},
+      {"first value of another shape",
+       [](Graph& g) { g.states = {make_constant(DType::kF32, {1}, std::vector<std::byte>(4))}; }}};
   const auto good = parse_graph(kGood);
   ASSERT_TRUE(good) << good.error().to_string();
   ASSERT_TRUE(verify(*good, Stage::kSimplify))

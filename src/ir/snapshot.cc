@@ -30,6 +30,11 @@ class SnapshotWriter {
     for (const Node& one : graph.nodes) node(one);
     ids(graph.inputs);
     ids(graph.outputs);
+    out_.number(graph.states.size());
+    for (const auto& first : graph.states) {
+      out_.number(first ? 1 : 0);
+      if (first) attribute(*first);
+    }
   }
 
   GraphSnapshot take() { return {out_.take(), std::move(constants_)}; }
@@ -155,6 +160,10 @@ class SnapshotReader {
     });
     graph.inputs = ids();
     graph.outputs = ids();
+    repeat([&] {
+      auto& first = graph.states.emplace_back();
+      if (in_.below(2) == 1) first = typed_constant();
+    });
     return graph;
   }
   /// Whether all was there and nothing is left.
@@ -303,6 +312,10 @@ class SnapshotReader {
       default:
         break;
     }
+    return typed_constant();
+  }
+
+  Constant typed_constant() {
     const DType type = dtype();
     Dims dims;
     repeat([&] {

@@ -92,6 +92,13 @@ TEST(Snapshot, RoundTrip) {
   }
 }
 
+TEST(Snapshot, KeepsStates) {
+  Graph graph = parsed("input a f32 [2]\ninput b f32 [2]\nx: f32 [2] = Add(a, b)\noutput x, x");
+  graph.states = {std::nullopt, make_constant(DType::kF32, {2}, std::vector<std::byte>(8))};
+  ASSERT_TRUE(verify(graph, Stage::kLoad));
+  expect_round_trip(graph);
+}
+
 TEST(Snapshot, ConstantsStayWhereTheyLie) {
   Graph graph = parsed(kAll);
   for (Value& value : graph.values)

@@ -275,7 +275,33 @@ class Verifier {
     for (const ValueId id : graph_.outputs) {
       if (!graph_.values.contains(id)) return error("", "an output of the graph does not exist");
     }
+    return check_states();
+  }
+
+  Status check_states() const {
+    const std::size_t count = graph_.states.size();
+    if (count > std::min(graph_.inputs.size(), graph_.outputs.size()) ||
+        (count > 0 && around_ != nullptr))
+      return error("", "the graph has states without an input and an output");
+    for (std::size_t i = 0; i < count; ++i) {
+      const Value& input = graph_.values[graph_.inputs[graph_.inputs.size() - count + i]];
+      const Value& output = graph_.values[graph_.outputs[graph_.outputs.size() - count + i]];
+      if (is_object(input) || is_object(output) || input.dtype != output.dtype ||
+          input.shape.size() != output.shape.size())
+        return error("", "'{}' cannot become the state '{}'", output.name, input.name);
+      const auto& first = graph_.states[i];
+      if (first && !has_type_of(*first, input))
+        return error("", "the first value of the state '{}' has another type", input.name);
+    }
     return {};
+  }
+
+  static bool has_type_of(const Constant& constant, const Value& value) {
+    bool same = constant.dtype == value.dtype &&
+                constant.dims.rank() == static_cast<int>(value.shape.size());
+    for (int i = 0; same && i < constant.dims.rank(); ++i)
+      same = value.shape[static_cast<std::size_t>(i)].constant() == constant.dims[i];
+    return same && bytes_of(constant.dtype, constant.dims) == std::ssize(constant.bytes);
   }
 
   const Graph& graph_;

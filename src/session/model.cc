@@ -215,6 +215,10 @@ std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded,
   for (const ValueId id : impl->graph().inputs) impl->inputs.push_back(info_of(impl->graph(), id));
   for (const ValueId id : impl->graph().outputs)
     impl->outputs.push_back(info_of(impl->graph(), id));
+  const std::size_t states = impl->graph().states.size();
+  for (std::size_t i = states; i > 0; --i)
+    impl->ties.push_back({impl->inputs.end()[-static_cast<std::ptrdiff_t>(i)].name,
+                          impl->outputs.end()[-static_cast<std::ptrdiff_t>(i)].name});
   for (const SymbolId id : free_symbols(impl->graph()))
     impl->symbols.push_back(impl->graph().symbols[id].name);
   return impl;
@@ -267,6 +271,7 @@ std::vector<std::string> Model::passes() { return pass_names(); }
 
 const std::vector<TensorInfo>& Model::inputs() const { return impl_->inputs; }
 const std::vector<TensorInfo>& Model::outputs() const { return impl_->outputs; }
+const std::vector<Tie>& Model::ties() const { return impl_->ties; }
 const std::vector<std::string>& Model::symbols() const { return impl_->symbols; }
 int Model::file_nodes() const { return impl_->file_nodes; }
 int Model::nodes() const { return static_cast<int>(impl_->graph().nodes.size()); }

@@ -31,6 +31,7 @@ struct Model::Impl {
   std::shared_ptr<GraphVariants> forms;      ///< the graph in all its versions; never null
   std::unique_ptr<WeightPrefault> prefault;  ///< null if weights come from a cache
   std::vector<TensorInfo> inputs, outputs;   ///< in the file's order
+  std::vector<Tie> ties;                     ///< state that the model keeps
   std::vector<std::string> symbols;          ///< names of the free dimensions
   int file_nodes = 0;                        ///< number of nodes before the passes
   std::vector<PassReport> passes;            ///< as LoadedGraph has them

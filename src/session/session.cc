@@ -11,6 +11,7 @@
 #include "kernels/packing_version.h"
 #include "session/session_impl.h"
 #include "session/session_options.h"
+#include "session/state_impl.h"
 
 namespace parallax {
 namespace {
@@ -37,6 +38,7 @@ Session::Impl::Impl(const Model& model_in, const SessionOptions& options_in,
       delegates(std::move(delegates_in)),
       width(runtime->start(options.threads > 0 ? options.threads : kMaxThreads)),
       account(account_for(options.budget, runtime->options.account)),
+      own_state(State::Impl::make_own(*this)),
       binder(impl_of(model).graph()),
       plans(
           impl_of(model).forms,

@@ -107,11 +107,13 @@ struct Session::Impl {
     const PlaceOutput& place;  ///< provides the memory of outputs
     RunTrace* trace;           ///< null: nothing is recorded
     Deadline deadline;
-    State* state = nullptr;  ///< the State that the run waits for; `on` is set after that
+    State::Impl* state = nullptr;  ///< the State that the run waits for; `on` is set after that
     StateRun* on = nullptr;
   };
   /// Returns the deadline and the stop token of a run that is requested now.
   Deadline deadline(const RunOptions& run_options) const;
+  /// Returns the State of a run: the given one, else the session's own; null if neither exists.
+  State::Impl* state_of(const RunOptions& run_options) const;
   /// Runs once. Errors: as Session::run().
   Status run(std::span<const NamedInput> inputs, const Request& request);
   /// Runs with the values of a State, which receives the tied outputs if the run succeeds; waits
@@ -149,6 +151,8 @@ struct Session::Impl {
   const std::shared_ptr<MemoryAccount> account;
   const std::shared_ptr<SessionBudget> limits =
       std::make_shared<SessionBudget>(options.budget, account);
+  /// For runs without a State; null if the model keeps no state.
+  const std::unique_ptr<State::Impl> own_state;
   const InputBinder binder;
   PlanCache plans;    ///< plans by binding
   Refusals refusals;  ///< bindings and regions that plans leave to the CPU

@@ -38,9 +38,9 @@ Status check_tensors(const Graph& graph) {
   return {};
 }
 
-/// Whether the run's State receives the output.
-bool is_tied(const RunOptions& options, std::size_t output) {
-  return options.state != nullptr && impl_of(*options.state).tie_of_output(output).has_value();
+/// Whether the run's State, which may be null, receives the output.
+bool is_tied(const State::Impl* state, std::size_t output) {
+  return state != nullptr && state->tie_of_output(output).has_value();
 }
 
 bool is_full(const Status& status) {
@@ -75,9 +75,13 @@ Deadline Session::Impl::deadline(const RunOptions& run_options) const {
   return deadline;
 }
 
+State::Impl* Session::Impl::state_of(const RunOptions& run_options) const {
+  return run_options.state != nullptr ? &impl_of(*run_options.state) : own_state.get();
+}
+
 Status Session::Impl::run(std::span<const NamedInput> inputs, const Request& request) {
   if (request.deadline.stop.stop_requested()) return tl::unexpected(cancelled());
-  if (request.state != nullptr) return run_on(impl_of(*request.state), inputs, request);
+  if (request.state != nullptr) return run_on(*request.state, inputs, request);
   // Reused by later runs, so that they allocate nothing for it.
   thread_local BoundInputs bound;
   PX_RETURN_IF_ERROR(binder.bind(inputs, bound));
@@ -94,15 +98,16 @@ Result<std::vector<Tensor>> Session::Impl::run(std::span<const NamedInput> input
                                                const Deadline& deadline) {
   PX_RETURN_IF_ERROR(check_tensors(graph()));
   std::vector<Tensor> outputs(graph().outputs.size());
+  State::Impl* const state = state_of(run_options);
   const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
     const auto index = static_cast<std::size_t>(output);
-    if (!run_options.tied_outputs && is_tied(run_options, index)) return nullptr;
+    if (!run_options.tied_outputs && is_tied(state, index)) return nullptr;
     PX_RETURN_IF_ERROR(check_output(index, dtype, dims));
     Tensor& tensor = outputs[index];
     PX_ASSIGN(tensor, Tensor::allocate(dtype, dims));
     return tensor.mutable_view().bytes.data();
   };
-  PX_RETURN_IF_ERROR(run(inputs, Request{place, run_options.trace, deadline, run_options.state}));
+  PX_RETURN_IF_ERROR(run(inputs, Request{place, run_options.trace, deadline, state}));
   return outputs;
 }
 
@@ -111,18 +116,19 @@ Result<std::vector<Object>> Session::Impl::run_objects(std::span<const NamedInpu
                                                        const Deadline& deadline) {
   std::vector<Object> outputs(graph().outputs.size());
   std::vector<Tensor> tensors(outputs.size());
+  State::Impl* const state = state_of(run_options);
   const PlaceOutput place = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
     const auto index = static_cast<std::size_t>(output);
     if (dtype == DType::kString) return reinterpret_cast<std::byte*>(&outputs[index]);
-    if (!run_options.tied_outputs && is_tied(run_options, index)) return nullptr;
+    if (!run_options.tied_outputs && is_tied(state, index)) return nullptr;
     PX_RETURN_IF_ERROR(check_output(index, dtype, dims));
     PX_ASSIGN(tensors[index], Tensor::allocate(dtype, dims));
     return tensors[index].mutable_view().bytes.data();
   };
-  PX_RETURN_IF_ERROR(run(inputs, Request{place, run_options.trace, deadline, run_options.state}));
+  PX_RETURN_IF_ERROR(run(inputs, Request{place, run_options.trace, deadline, state}));
   for (std::size_t i = 0; i < outputs.size(); ++i)
     if (!is_object(graph().values[graph().outputs[i]]) &&
-        (run_options.tied_outputs || !is_tied(run_options, i)))
+        (run_options.tied_outputs || !is_tied(state, i)))
       outputs[i] = Object::tensor(std::move(tensors[i]));
   return outputs;
 }
@@ -277,13 +283,14 @@ Status Session::run_into(std::span<const NamedInput> inputs,
     const Graph& graph = impl_->graph();
     PX_RETURN_IF_ERROR(check_tensors(graph));
     PX_RETURN_IF_ERROR(check_outputs(graph, inputs, outputs));
+    State::Impl* const state = impl_->state_of(options);
     const auto put = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
       const MutableTensorView& view = outputs[static_cast<std::size_t>(output)];
-      if (view.bytes.empty() && is_tied(options, static_cast<std::size_t>(output))) return nullptr;
+      if (view.bytes.empty() && is_tied(state, static_cast<std::size_t>(output))) return nullptr;
       return bytes_of_view(graph, output, view, dtype, dims);
     };
     const PlaceOutput place = std::ref(put);  // a copy would be allocated
-    return impl_->run(inputs, {place, options.trace, impl_->deadline(options), options.state});
+    return impl_->run(inputs, {place, options.trace, impl_->deadline(options), state});
   });
 }
 
@@ -293,13 +300,13 @@ Status Session::run_into(std::span<const NamedInput> inputs, const OutputAllocat
     if (allocate == nullptr) return refuse(ErrorCode::kInvalidInput, "an empty OutputAllocator");
     PX_RETURN_IF_ERROR(check_tensors(impl_->graph()));
     AllocatedOutputs outputs(impl_->graph(), inputs, allocate);
+    State::Impl* const state = impl_->state_of(options);
     const auto put = [&](int output, DType dtype, const Dims& dims) -> Result<std::byte*> {
-      if (!options.tied_outputs && is_tied(options, static_cast<std::size_t>(output)))
-        return nullptr;
+      if (!options.tied_outputs && is_tied(state, static_cast<std::size_t>(output))) return nullptr;
       return outputs.place(output, dtype, dims);
     };
     const PlaceOutput place = std::ref(put);
-    return impl_->run(inputs, {place, options.trace, impl_->deadline(options), options.state});
+    return impl_->run(inputs, {place, options.trace, impl_->deadline(options), state});
   });
 }
 

@@ -46,9 +46,20 @@ Result<std::size_t> position(const Graph& graph, const std::vector<ValueId>& ids
                                                       what, name, names.empty() ? "none" : names));
 }
 
+/// Returns the ties of the model itself.
+std::vector<State::Impl::Tied> own_ties(const Graph& graph) {
+  std::vector<State::Impl::Tied> own;
+  const std::size_t count = graph.states.size();
+  for (std::size_t i = 0; i < count; ++i)
+    own.push_back({graph.inputs.size() - count + i, graph.outputs.size() - count + i});
+  return own;
+}
+
+/// Returns the ties of the model itself, then `ties`.
 Result<std::vector<State::Impl::Tied>> find_ties(const Graph& graph, std::span<const Tie> ties) {
-  if (ties.empty()) return refuse(ErrorCode::kInvalidInput, "a State needs at least one tie");
-  std::vector<State::Impl::Tied> found;
+  std::vector<State::Impl::Tied> found = own_ties(graph);
+  if (ties.empty() && found.empty())
+    return refuse(ErrorCode::kInvalidInput, "a State needs at least one tie");
   for (const Tie& tie : ties) {
     State::Impl::Tied next;
     PX_ASSIGN(next.input, position(graph, graph.inputs, "input", tie.input));
@@ -98,6 +109,26 @@ State::Impl::Impl(const Model& model_in, std::vector<Tied> ties_in,
       values(ties.size()),
       next(ties.size()),
       wanted(ties.size()) {}
+
+std::unique_ptr<State::Impl> State::Impl::make(const Session::Impl& session,
+                                               std::vector<Tied> ties) {
+  const MemoryBudget& budget = session.options.budget;
+  const bool limited = budget.kind == MemoryBudget::Kind::kBytes;
+  return std::make_unique<Impl>(session.model, std::move(ties), session.account,
+                                limited ? std::optional(budget.bytes) : std::nullopt);
+}
+
+std::unique_ptr<State::Impl> State::Impl::make_own(const Session::Impl& session) {
+  if (session.graph().states.empty()) return nullptr;
+  return make(session, own_ties(session.graph()));
+}
+
+const Constant* State::Impl::first_value(std::size_t tie) const {
+  const auto& firsts = graph().states;
+  const std::size_t own = graph().inputs.size() - firsts.size();
+  if (ties[tie].input < own || !firsts[ties[tie].input - own]) return nullptr;
+  return &*firsts[ties[tie].input - own];
+}
 
 /// Allocates without holding the mutex, because that may call the user's allocator; repeats until
 /// all values fit.
@@ -160,10 +191,7 @@ Result<State> State::create(const Session& session, std::span<const Tie> ties) {
   return without_exceptions([&]() -> Result<State> {
     const Session::Impl& of = impl_of(session);
     PX_ASSIGN(auto found, find_ties(of.graph(), ties));
-    const MemoryBudget& budget = of.options.budget;
-    const bool limited = budget.kind == MemoryBudget::Kind::kBytes;
-    return State(std::make_unique<Impl>(of.model, std::move(found), of.account,
-                                        limited ? std::optional(budget.bytes) : std::nullopt));
+    return State(Impl::make(of, std::move(found)));
   });
 }
 

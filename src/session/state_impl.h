@@ -59,13 +59,20 @@ struct State::Impl {
   /// The value of a tied input.
   struct Slot {
     CountedTensor tensor;  ///< may keep memory while there is no value
-    bool known = false;    ///< whether there is a value; if not, the next run begins with zeros
+    bool known = false;    ///< whether there is a value; if not, the next run makes the first one
   };
 
   Impl(const Model& model_in, std::vector<Tied> ties_in, std::shared_ptr<MemoryAccount> account_in,
        std::optional<std::int64_t> limit_in);
 
+  /// Makes the contents of a State for the account of `session`.
+  static std::unique_ptr<Impl> make(const Session::Impl& session, std::vector<Tied> ties);
+  /// Makes the State of a session's own, for runs without one; null if the model keeps no state.
+  static std::unique_ptr<Impl> make_own(const Session::Impl& session);
+
   const Graph& graph() const { return impl_of(model).graph(); }
+  /// Returns the value of a tied input before the first run; null: zeros.
+  const Constant* first_value(std::size_t tie) const;
   /// The graph input, or output, of a tie.
   const Value& input(std::size_t tie) const {
     return graph().values[graph().inputs[ties[tie].input]];
@@ -115,7 +122,7 @@ class StateRun {
   void commit();
 
  private:
-  Result<TensorView> zeros(std::size_t tie, const Dims& dims);
+  Result<TensorView> first_value(std::size_t tie, const Dims& dims);
   Status make_next(std::size_t tie, const Dims& dims);
 
   State::Impl& state_;

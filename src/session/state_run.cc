@@ -29,7 +29,7 @@ Status StateRun::add_values(std::span<const NamedInput> given, const InputBinder
   for (std::size_t i = 0; i < state_.ties.size(); ++i) {
     if (!missing(i)) continue;
     PX_ASSIGN(const Dims dims, binder.told_dims(all, state_.ties[i].input));
-    PX_ASSIGN(const TensorView view, zeros(i, dims));
+    PX_ASSIGN(const TensorView view, first_value(i, dims));
     all.push_back({state_.input(i).name, view});
   }
   return {};
@@ -37,7 +37,7 @@ Status StateRun::add_values(std::span<const NamedInput> given, const InputBinder
 
 /// Makes the first value of a tied input. Other threads only read values, under the mutex: this run
 /// holds the turn.
-Result<TensorView> StateRun::zeros(std::size_t tie, const Dims& dims) {
+Result<TensorView> StateRun::first_value(std::size_t tie, const Dims& dims) {
   CountedTensor tensor;
   {
     const MutexLock lock(state_.mutex);
@@ -49,6 +49,8 @@ Result<TensorView> StateRun::zeros(std::size_t tie, const Dims& dims) {
     tensor = {};
     PX_ASSIGN(tensor, state_.allocate(state_.input(tie).dtype, dims));
   }
+  if (const Constant* const given = state_.first_value(tie); given != nullptr)
+    std::ranges::copy(given->bytes, tensor.mutable_view().bytes.begin());
   const TensorView view = tensor.view();
   const MutexLock lock(state_.mutex);
   tensor.swap(state_.values[tie].tensor);

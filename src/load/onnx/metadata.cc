@@ -5,44 +5,12 @@
 #include <utility>
 
 #include "base/status.h"
-#include "load/names.h"
+#include "load/metadata_texts.h"
 #include "load/onnx/onnx.h"
 
 namespace parallax {
-namespace {
-
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
-
-/// Copies texts until all limits of ModelMetadata are used up.
-class Texts {
- public:
-  std::string copy(std::string_view text) {
-    std::string result;
-    while (!text.empty()) {
-      const std::size_t length = utf8_length(text);
-      const std::string_view character = length == 0 ? kReplacement : text.substr(0, length);
-      if (character.size() > left_) {
-        truncated = true;
-        break;
-      }
-      left_ -= character.size();
-      result += character;
-      text.remove_prefix(length == 0 ? 1 : length);
-    }
-    return result;
-  }
-  bool full() const { return left_ == 0; }
-
-  bool truncated = false;
-
- private:
-  std::size_t left_ = ModelMetadata::kMaxBytes;
-};
-
-}  // namespace
-
 ModelMetadata onnx_metadata(const OnnxModel& model, std::string_view graph_name) {
-  Texts texts;
+  MetadataTexts texts;
   ModelMetadata metadata;
   metadata.producer_name = texts.copy(model.producer_name);
   metadata.producer_version = texts.copy(model.producer_version);

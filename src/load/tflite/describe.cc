@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "load/names.h"
+#include "load/tflite/metadata.h"
 #include "load/tflite/rules.h"
 #include "load/tflite/tflite.h"
 
@@ -84,18 +85,9 @@ Result<DescribedModel> describe_tflite(std::span<const std::byte> bytes) {
     report.outputs.push_back(describe(graph, output));
   add_operators(file, report);
   for (const TfliteSubgraph& subgraph : file.subgraphs) add_weights(file, *subgraph.graph, report);
-  PX_ASSIGN(report.metadata, read_tflite_metadata(bytes, text_of(graph.name())));
+  report.metadata = tflite_metadata(file, text_of(graph.name()));
   described.kinds.resize(report.operators.size());
   return described;
-}
-
-Result<ModelMetadata> read_tflite_metadata(std::span<const std::byte> bytes,
-                                           std::string_view graph_name) {
-  PX_ASSIGN(const TfliteFile file, open_tflite(bytes));
-  ModelMetadata metadata;
-  metadata.graph_name = shorten(graph_name, ModelMetadata::kMaxBytes / 2);
-  metadata.doc_string = shorten(text_of(file.model->description()), ModelMetadata::kMaxBytes / 2);
-  return metadata;
 }
 
 }  // namespace parallax

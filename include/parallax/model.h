@@ -109,8 +109,8 @@ class Model {
   /// one is truncated, the system ends the process (SIGBUS). `runtime` provides the cache, and is
   /// the runtime of sessions that are created without one; without `runtime` there is no cache, and
   /// these sessions use Runtime::shared(). Errors: kIo; kInvalidModel; kUnsupported, which lists
-  /// all that is missing; kInvalidInput for options out of range, unknown passes, and KnownInputs
-  /// that the model cannot have; kOutOfMemory.
+  /// all that is missing; kInvalidInput for options out of range, unknown passes or signatures, and
+  /// KnownInputs that the model cannot have; kOutOfMemory.
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options = {});
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options,
                             const Runtime& runtime);
@@ -192,6 +192,13 @@ struct FileBody {
   int nodes = 0;         ///< number of nodes; those in bodies inside it excluded
 };
 
+/// One of the computations that a TFLite file offers, for LoadOptions::signature.
+struct FileSignature {
+  std::string name;
+  /// The tensors that the signature lists, under the names that it gives them.
+  std::vector<FileTensor> inputs, outputs;
+};
+
 /// All weights of one element type: initializers, Constant nodes, TFLite's constant tensors.
 struct FileWeights {
   std::string type;             ///< as FileTensor::type
@@ -209,11 +216,12 @@ struct FileReport {
   /// constant.
   std::vector<FileTensor> inputs;
   std::vector<FileTensor> outputs;
-  int nodes = 0;                        ///< bodies and other subgraphs included
-  std::vector<FileOperator> operators;  ///< most frequent first
-  std::vector<FileBody> bodies;         ///< in order of nodes, outer ones first
-  std::vector<FileWeights> weights;     ///< most bytes first
-  ModelMetadata metadata;               ///< as Model::metadata()
+  int nodes = 0;                          ///< bodies and other subgraphs included
+  std::vector<FileOperator> operators;    ///< most frequent first
+  std::vector<FileBody> bodies;           ///< in order of nodes, outer ones first
+  std::vector<FileSignature> signatures;  ///< in the file's order; TFLite only
+  std::vector<FileWeights> weights;       ///< most bytes first
+  ModelMetadata metadata;                 ///< as Model::metadata()
 };
 
 /// Reads names, types and counts of a model file, but no weights. Errors: kIo; kInvalidModel if the

@@ -192,6 +192,9 @@ struct LoadOptions {
   /// them one name. An input with a default, otherwise a constant, becomes an input that each run
   /// must give; files before IR version 4 have no defaults.
   std::vector<KnownInput> inputs = {};
+  /// The signature of a TFLite file that runs; its inputs and outputs have the names that it gives
+  /// them. Empty: the file's first subgraph, with the names of its tensors.
+  std::string signature = {};
 };
 
 }  // namespace parallax

@@ -35,6 +35,8 @@ std::string options_name(const LoadOptions& options) {
   for (const KnownInput& input : options.inputs)
     name += fmt::format(" input {}:{} {}", input.name.size(), input.name,
                         input.dims ? fmt::format("{}", fmt::join(*input.dims, "x")) : "as it is");
+  if (!options.signature.empty())
+    name += fmt::format(" signature {}:{}", options.signature.size(), options.signature);
   return name;
 }
 

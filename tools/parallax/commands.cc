@@ -14,6 +14,7 @@ namespace {
 
 void add_info(CLI::App& info, Options& options) {
   add_dims(info, options, 1);
+  add_signature(info, options);
   add_json(info, options, "the same");
 }
 

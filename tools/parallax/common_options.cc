@@ -46,6 +46,13 @@ void add_dims(CLI::App& command, Options& options, std::size_t values) {
       ->type_name("SYMBOL=N");
 }
 
+void add_signature(CLI::App& command, Options& options) {
+  command
+      .add_option("--signature", options.load.signature,
+                  "The signature of a TFLite file that runs; by default its first subgraph")
+      ->type_name("NAME");
+}
+
 void add_common(CLI::App& command, Options& options, std::size_t values) {
   add_dims(command, options, values);
   command
@@ -63,6 +70,7 @@ void add_common(CLI::App& command, Options& options, std::size_t values) {
           "--cache", options.runtime.cache,
           "A folder that keeps what loading made for the next time; no others may write there")
       ->type_name("DIR");
+  add_signature(command, options);
   add_repeated(
       command, "--disable-pass",
       [&options](const std::string& name) { options.load.disabled_passes.push_back(name); },

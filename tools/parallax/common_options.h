@@ -16,6 +16,8 @@ void add_model(CLI::App& command, Options& options);
 /// `values`: the most that --dim takes.
 void add_dims(CLI::App& command, Options& options, std::size_t values);
 
+void add_signature(CLI::App& command, Options& options);
+
 /// Adds the options of every command but info.
 void add_common(CLI::App& command, Options& options, std::size_t values);
 

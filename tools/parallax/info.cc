@@ -44,7 +44,10 @@ Info look_at(const Options& options, FileReport file) {
     info.problem = need.error();
   } else if (*need) {
     info.need = **std::move(need);
-    info.command = "parallax run " + shell_word(options.model) + dim_options(info.need->dims);
+    info.command = "parallax run " + shell_word(options.model);
+    if (!options.load.signature.empty())
+      info.command += " --signature " + shell_word(options.load.signature);
+    info.command += dim_options(info.need->dims);
   }
   info.model = *std::move(model);
   return info;
@@ -97,7 +100,7 @@ std::string kernels_text(const FileReport& file, const FileOperator& op) {
   return op.kernels.empty() ? "needs none" : fmt::format("{}", fmt::join(op.kernels, ", "));
 }
 
-void print_tensors(const char* what, const std::vector<FileTensor>& list) {
+void print_tensors(const std::string& what, const std::vector<FileTensor>& list) {
   fmt::print("\n{}\n", what);
   std::size_t width = 0;
   for (const FileTensor& tensor : list) width = std::max(width, tensor.name.size());
@@ -105,6 +108,13 @@ void print_tensors(const char* what, const std::vector<FileTensor>& list) {
     fmt::print("  {:<{}}  {} {}{}\n", tensor.name, std::min<std::size_t>(width, 40),
                tensor.type.empty() ? "no tensor type" : tensor.type, shape_text(tensor),
                tensor.has_default ? ", has a default" : "");
+  }
+}
+
+void print_signatures(const FileReport& file) {
+  for (const FileSignature& signature : file.signatures) {
+    print_tensors(fmt::format("signature '{}', inputs", signature.name), signature.inputs);
+    print_tensors(fmt::format("signature '{}', outputs", signature.name), signature.outputs);
   }
 }
 
@@ -195,6 +205,7 @@ void print(const Options& options, const Info& info) {
   print_weights(file);
   print_tensors("inputs", inputs_of(info));
   print_tensors("outputs", outputs_of(info));
+  print_signatures(file);
   print_operators(file);
   print_bodies(file);
   print_what_runs(info);
@@ -211,6 +222,15 @@ nlohmann::json tensors_json(const std::vector<FileTensor>& tensors) {
     }
     list.push_back({{"name", tensor.name}, {"type", tensor.type}, {"shape", shape}});
   }
+  return list;
+}
+
+nlohmann::json signatures_json(const FileReport& file) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const FileSignature& signature : file.signatures)
+    list.push_back({{"name", signature.name},
+                    {"inputs", tensors_json(signature.inputs)},
+                    {"outputs", tensors_json(signature.outputs)}});
   return list;
 }
 
@@ -274,6 +294,7 @@ nlohmann::json to_json(const Options& options, const Info& info) {
                          {"metadata", metadata_json(file.metadata)},
                          {"inputs", tensors_json(inputs_of(info))},
                          {"outputs", tensors_json(outputs_of(info))},
+                         {"signatures", signatures_json(file)},
                          {"nodes", file.nodes},
                          {"operators", operators_json(file)},
                          {"bodies", bodies_json(file)},

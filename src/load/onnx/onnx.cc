@@ -56,6 +56,10 @@ Result<Graph> load(const ModelBytes& bytes, const LoadOptions& options,
                    std::vector<NamedFile>* external, LoadQuota& quota,
                    std::vector<UnsupportedNode>* noted = nullptr) {
   PX_ASSIGN(const OnnxModel model, parse_onnx_file(bytes.bytes));
+  if (!options.signature.empty())
+    return tl::unexpected(load_error(
+        ErrorCode::kInvalidInput,
+        fmt::format("the model has no signature {}: ONNX has none", quote(options.signature))));
   PX_RETURN_IF_ERROR(check_ir_version(model));
   PX_RETURN_IF_ERROR(check_opsets(model));
   quota.allow_file(std::ssize(bytes.bytes));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <map>
+#include <set>
 #include <utility>
 
 #include "base/status.h"
@@ -66,7 +67,13 @@ ValueId TfliteScope::add_input(std::string name) {
 }
 
 Status SubgraphAssembler::add_inputs() {
-  for (const std::int32_t index : elements_of(file_.inputs())) {
+  const TfliteEntry& entry = context_.entry;
+  const std::set<std::string_view> inputs(entry.inputs.begin(), entry.inputs.end());
+  for (const std::string& output : entry.outputs)
+    if (!output.empty() && !inputs.contains(output)) scope_.writer.reserve_value_name(output);
+  const auto indices = elements_of(file_.inputs());
+  for (std::size_t i = 0; i < indices.size(); ++i) {
+    const std::int32_t index = indices[i];
     const schema::Tensor& t = tensor(index);
     const auto dtype = dtype_of(t.type());
     if (!dtype)
@@ -74,7 +81,7 @@ Status SubgraphAssembler::add_inputs() {
           fmt::format("input {} has a type that is not supported", tensor_name(file_, index)));
     Value input;
     input.kind = ValueKind::kInput;
-    input.name = scope_.writer.fresh_value_name(name_or(t, "input"));
+    input.name = scope_.writer.fresh_value_name(entry.inputs[i]);
     input.dtype = *dtype;
     const Dims dims = dims_of(t);
     const auto open = elements_of(t.shape_signature());
@@ -268,6 +275,30 @@ Result<std::vector<ValueId>> SubgraphAssembler::outputs() {
   return values;
 }
 
+Status SubgraphAssembler::name_outputs() {
+  const TfliteEntry& entry = context_.entry;
+  std::set<std::string_view> taken(entry.inputs.begin(), entry.inputs.end());
+  std::set<std::int32_t> named;
+  Graph& graph = scope_.graph;
+  for (std::size_t i = 0; i < graph.outputs.size(); ++i) {
+    ValueId& output = graph.outputs[i];
+    const bool made = graph.values[output].kind == ValueKind::kResult;
+    if (!named.insert(output.value).second || (!made && !entry.named)) continue;
+    const bool free = taken.insert(entry.outputs[i]).second;
+    if (!free && !entry.named) continue;
+    std::string name = free ? entry.outputs[i] : scope_.writer.fresh_value_name(entry.outputs[i]);
+    if (made) {
+      graph.values[output].name = std::move(name);
+      continue;
+    }
+    const ValueId copy = scope_.writer.result(name);
+    PX_RETURN_IF_ERROR(
+        scope_.writer.node({std::move(name), OpKind::kIdentity, {}, {output}, {copy}}));
+    output = copy;
+  }
+  return scope_.infer();
+}
+
 namespace {
 
 /// Lists all operators without a rule, with their counts.
@@ -290,21 +321,23 @@ Status check_operators(const TfliteFile& file) {
 
 }  // namespace
 
-Result<Graph> assemble_tflite(const TfliteFile& file, std::shared_ptr<const void> owner,
-                              LoadQuota& quota, std::vector<UnsupportedNode>* noted) {
+Result<Graph> assemble_tflite(const TfliteFile& file, const TfliteEntry& entry,
+                              std::shared_ptr<const void> owner, LoadQuota& quota,
+                              std::vector<UnsupportedNode>* noted) {
   if (noted == nullptr) PX_RETURN_IF_ERROR(check_operators(file));
   for (const TfliteSubgraph& subgraph : file.subgraphs) {
     quota.allow_nodes(std::ssize(subgraph.order));
     quota.allow_kept(std::ssize(subgraph.order) * kBytesPerOperator);
   }
-  TfliteContext context{file, std::move(owner), quota, noted};
+  TfliteContext context{file, entry, std::move(owner), quota, noted};
   TfliteScope scope(context);
-  scope.graph.name = text_of(file.subgraphs[0].graph->name());
-  SubgraphAssembler main(context, scope, 0);
+  scope.graph.name = text_of(file.subgraphs[entry.subgraph].graph->name());
+  SubgraphAssembler main(context, scope, entry.subgraph);
   PX_RETURN_IF_ERROR(main.add_inputs());
   PX_RETURN_IF_ERROR(main.add_operators());
   if (noted != nullptr && !noted->empty()) return unsupported("operators that cannot run");
   PX_ASSIGN(scope.graph.outputs, main.outputs());
+  PX_RETURN_IF_ERROR(main.name_outputs());
   return std::move(scope.graph);
 }
 

@@ -6,16 +6,18 @@
 
 #include "ir/graph.h"
 #include "ir/load_quota.h"
+#include "load/tflite/entry.h"
 #include "load/tflite/tflite_file.h"
 #include "parallax/model.h"
 
 namespace parallax {
 
-/// The graph of the file's first subgraph, in canonical operators, shapes inferred. Images stay
-/// NHWC. Constants point into the file, which `owner` keeps alive. `noted`, unless null: gets the
-/// nodes that cannot run; if there are any, the result is an error. Errors: stage kLoad;
+/// The graph of the subgraph that `entry` names, in canonical operators, shapes inferred. Images
+/// stay NHWC. Constants point into the file, which `owner` keeps alive. `noted`, unless null: gets
+/// the nodes that cannot run; if there are any, the result is an error. Errors: stage kLoad;
 /// kInvalidModel; kUnsupported (all operators without a rule listed with their counts).
-Result<Graph> assemble_tflite(const TfliteFile& file, std::shared_ptr<const void> owner,
-                              LoadQuota& quota, std::vector<UnsupportedNode>* noted = nullptr);
+Result<Graph> assemble_tflite(const TfliteFile& file, const TfliteEntry& entry,
+                              std::shared_ptr<const void> owner, LoadQuota& quota,
+                              std::vector<UnsupportedNode>* noted = nullptr);
 
 }  // namespace parallax

@@ -17,6 +17,7 @@ namespace parallax {
 /// Context of all subgraphs of a file.
 struct TfliteContext {
   const TfliteFile& file;
+  const TfliteEntry& entry;  ///< the subgraph that runs
   const std::shared_ptr<const void> owner;
   LoadQuota& quota;
   std::vector<UnsupportedNode>* noted = nullptr;
@@ -54,8 +55,11 @@ class SubgraphAssembler {
         order_(context.file.subgraphs[index].order),
         values_(length_of(file_.tensors())) {}
 
-  /// Makes the subgraph's inputs those of the graph.
+  /// Makes the subgraph's inputs those of the graph, under the names of the entry, and reserves the
+  /// names of its outputs.
   Status add_inputs();
+  /// Gives the graph's outputs the names of the entry.
+  Status name_outputs();
   /// Gives the subgraph's inputs values of the graph. Errors: kInvalidModel for another count.
   Status bind_inputs(std::span<const ValueId> values);
   Status add_operators();
@@ -79,7 +83,7 @@ class SubgraphAssembler {
   Result<std::vector<ValueId>> read_inputs(const schema::Operator& op, std::size_t from);
   bool reads_missing(const schema::Operator& op) const;
   bool is_complex(std::int32_t tensor) const;
-  bool is_main() const { return index_ == 0; }
+  bool is_main() const { return index_ == context_.entry.subgraph; }
   Result<const TfliteRule*> find_rule(const schema::Operator& op) const;
   const schema::Tensor& tensor(std::int32_t index) const {
     return *file_.tensors()->Get(static_cast<flatbuffers::uoffset_t>(index));

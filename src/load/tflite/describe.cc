@@ -6,6 +6,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "load/names.h"
+#include "load/tflite/entry.h"
 #include "load/tflite/metadata.h"
 #include "load/tflite/rules.h"
 #include "load/tflite/tflite.h"
@@ -19,9 +20,9 @@ std::string type_name(schema::TensorType type) {
   return type == schema::TensorType::COMPLEX64 ? "complex64" : "unknown";
 }
 
-FileTensor describe(const schema::SubGraph& graph, std::int32_t index) {
+FileTensor describe(const schema::SubGraph& graph, std::int32_t index, std::string_view name) {
   const schema::Tensor& tensor = *graph.tensors()->Get(static_cast<flatbuffers::uoffset_t>(index));
-  FileTensor described{std::string(text_of(tensor.name())), type_name(tensor.type()), {}};
+  FileTensor described{std::string(name), type_name(tensor.type()), {}};
   described.shape.emplace();
   const Dims dims = dims_of(tensor);
   const auto open = elements_of(tensor.shape_signature());
@@ -29,6 +30,26 @@ FileTensor describe(const schema::SubGraph& graph, std::int32_t index) {
     described.shape->push_back(
         {axis < open.size() && open[axis] < 0 ? -1 : dims[static_cast<int>(axis)], ""});
   return described;
+}
+
+/// open_tflite() has bounded how many names all signatures have together.
+void add_signatures(const TfliteFile& file, FileReport& report) {
+  const auto* const signatures = file.model->signature_defs();
+  for (std::size_t i = 0; i < length_of(signatures); ++i) {
+    const auto& signature = *signatures->Get(static_cast<flatbuffers::uoffset_t>(i));
+    const schema::SubGraph& graph = *file.subgraphs[signature.subgraph_index()].graph;
+    const auto tensors = [&](const auto* maps) {
+      std::vector<FileTensor> list;
+      for (std::size_t k = 0; k < length_of(maps); ++k) {
+        const auto& map = *maps->Get(static_cast<flatbuffers::uoffset_t>(k));
+        list.push_back(
+            describe(graph, static_cast<std::int32_t>(map.tensor_index()), text_of(map.name())));
+      }
+      return list;
+    };
+    report.signatures.push_back({std::string(text_of(signature.signature_key())),
+                                 tensors(signature.inputs()), tensors(signature.outputs())});
+  }
 }
 
 void add_weights(const TfliteFile& file, const schema::SubGraph& graph, FileReport& report) {
@@ -74,15 +95,18 @@ void add_operators(const TfliteFile& file, FileReport& report) {
 
 Result<DescribedModel> describe_tflite(std::span<const std::byte> bytes) {
   PX_ASSIGN(const TfliteFile file, open_tflite(bytes));
-  const schema::SubGraph& graph = *file.subgraphs.front().graph;
+  PX_ASSIGN(const TfliteEntry entry, find_entry(file, {}));
+  const schema::SubGraph& graph = *file.subgraphs[entry.subgraph].graph;
   DescribedModel described;
   FileReport& report = described.report;
   report.format = "TFLite";
   report.format_version = file.model->version();
-  for (const std::int32_t input : elements_of(graph.inputs()))
-    report.inputs.push_back(describe(graph, input));
-  for (const std::int32_t output : elements_of(graph.outputs()))
-    report.outputs.push_back(describe(graph, output));
+  const auto inputs = elements_of(graph.inputs()), outputs = elements_of(graph.outputs());
+  for (std::size_t i = 0; i < inputs.size(); ++i)
+    report.inputs.push_back(describe(graph, inputs[i], entry.inputs[i]));
+  for (std::size_t i = 0; i < outputs.size(); ++i)
+    report.outputs.push_back(describe(graph, outputs[i], entry.outputs[i]));
+  add_signatures(file, report);
   add_operators(file, report);
   for (const TfliteSubgraph& subgraph : file.subgraphs) add_weights(file, *subgraph.graph, report);
   report.metadata = tflite_metadata(file, text_of(graph.name()));

@@ -10,7 +10,7 @@
 
 namespace parallax {
 
-/// The functions of model_file.h, for a TFLite file. Of LoadOptions nothing is read.
+/// The functions of model_file.h, for a TFLite file. Of LoadOptions only `signature` is read.
 Result<Graph> load_tflite(const ModelBytes& model, const LoadOptions& options,
                           std::vector<NamedFile>* external, LoadQuota* quota);
 Result<std::vector<UnsupportedNode>> check_tflite(const ModelBytes& model,

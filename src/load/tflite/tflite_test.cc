@@ -50,7 +50,7 @@ TEST(LoadTflite, TakesFilesWithoutUniqueNames) {
                                      .outputs = {2, 0}}}});
   ASSERT_TRUE(graph) << graph.error().to_string();
   EXPECT_EQ(operators_of(*graph), "Relu Relu");
-  EXPECT_EQ(graph->values[graph->outputs[0]].name, "result");
+  EXPECT_EQ(graph->values[graph->outputs[0]].name, "output0");
   EXPECT_EQ(graph->values[graph->outputs[1]].name, "t");
 }
 

@@ -176,7 +176,10 @@ def tflite():
     """The operators of TFLite that a rule writes."""
     rules = "".join(path.read_text() for path in sorted((SOURCES / "load" / "tflite").glob("*.cc")))
     names = {custom or name for name, custom in re.findall(r'TfliteRule\{Code::(\w+),(?:\s*\w+,\s*"(\w+)")?', rules)}
-    calls = set(re.findall(r"code == Code::(\w+)", found("TFLite's calls", re.search(r"bool is_tflite_call\(.*?\n\}", read("load", "tflite", "assemble_calls.cc"), re.S))[0]))
+    calls = set()
+    for file, function in (("assemble_calls.cc", "is_tflite_call"), ("assemble_variables.cc", "is_tflite_variable")):
+        body = found(function, re.search(rf"bool {function}\(.*?\n\}}", read("load", "tflite", file), re.S))[0]
+        calls |= set(re.findall(r"code == Code::(\w+)", body))
     return [", ".join(sorted(found("TFLite's rules", names) | calls)) + "."]
 
 

@@ -25,7 +25,8 @@ void add_run(CLI::App& run, Options& options) {
   add_limits(run, options);
   add_device(run, options);
   add_inputs(run, options);
-  add_reset(run, options, add_ties(run, options));
+  add_ties(run, options);
+  add_reset(run, options);
   run.add_option("--repeat", options.repeat,
                  "Run N times on the same inputs, but tied ones; outputs go to DIR/0, DIR/1, ...")
       ->check(within(1, 1000000))
@@ -77,7 +78,8 @@ void add_bench(CLI::App& bench, Options& options) {
   add_limits(bench, options);
   add_device(bench, options);
   add_inputs(bench, options);
-  add_reset(bench, options, add_ties(bench, options));
+  add_ties(bench, options);
+  add_reset(bench, options);
   bench
       .add_option(
           "--warmup", options.warmup,

@@ -76,23 +76,23 @@ void add_inputs(CLI::App& command, Options& options) {
   add_images(command, options);
 }
 
-CLI::Option* add_ties(CLI::App& command, Options& options) {
-  return add_repeated(
-             command, "--tie",
-             [&options](const std::string& text) {
-               const std::size_t equals = text.find('=');
-               if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-                 throw UsageError(fmt::format("--tie {}: expected INPUT=OUTPUT", text));
-               options.ties.push_back(text);
-             },
-             "An input that is state: a run reads it as the run before left the output. It begins "
-             "with zeros, or what --input gives; may be given several times")
+void add_ties(CLI::App& command, Options& options) {
+  add_repeated(
+      command, "--tie",
+      [&options](const std::string& text) {
+        const std::size_t equals = text.find('=');
+        if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
+          throw UsageError(fmt::format("--tie {}: expected INPUT=OUTPUT", text));
+        options.ties.push_back(text);
+      },
+      "An input that is state: a run reads it as the run before left the output. It begins "
+      "with zeros, or what --input gives; may be given several times")
       ->type_name("INPUT=OUTPUT");
 }
 
-void add_reset(CLI::App& command, Options& options, CLI::Option* ties) {
-  command.add_flag("--reset-state", options.reset_state, "Each run starts from those inputs again")
-      ->needs(ties);
+void add_reset(CLI::App& command, Options& options) {
+  command.add_flag("--reset-state", options.reset_state,
+                   "Each run starts from the first values of tied inputs again");
 }
 
 }  // namespace parallax::cli

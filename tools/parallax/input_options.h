@@ -5,7 +5,6 @@
 
 namespace CLI {
 class App;
-class Option;
 }  // namespace CLI
 
 namespace parallax::cli {
@@ -13,9 +12,7 @@ namespace parallax::cli {
 void add_inputs(CLI::App& command, Options& options);
 
 /// Inputs that a run reads as the run before left outputs.
-CLI::Option* add_ties(CLI::App& command, Options& options);
-
-/// `ties`: the option that add_ties() gave.
-void add_reset(CLI::App& command, Options& options, CLI::Option* ties);
+void add_ties(CLI::App& command, Options& options);
+void add_reset(CLI::App& command, Options& options);
 
 }  // namespace parallax::cli

@@ -229,13 +229,17 @@ Result<Inputs> make_inputs(const Options& options, const Model& model, const Ses
   auto objects = read_object_files(options, model, values);
   if (!objects) return tl::unexpected(objects.error());
   Inputs inputs;
-  const std::vector<Tie> ties = ties_of(options, model);
+  std::vector<Tie> ties = ties_of(options, model);
+  ties.insert(ties.end(), model.ties().begin(), model.ties().end());
   std::optional<std::vector<Dims>> dims;
   for (std::size_t i = 0; i < model.inputs().size(); ++i) {
     const TensorInfo& info = model.inputs()[i];
     inputs.names.push_back(info.name);
     inputs.objects.emplace_back();
     inputs.tied.push_back(std::ranges::find(ties, info.name, &Tie::input) != ties.end());
+    inputs.first.push_back(!files->contains(info.name) &&
+                           std::ranges::find(model.ties(), info.name, &Tie::input) !=
+                               model.ties().end());
     if (auto file = objects->find(info.name); file != objects->end()) {
       inputs.objects.back() = std::move(file->second);
       inputs.tensors.emplace_back();

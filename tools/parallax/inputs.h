@@ -15,7 +15,8 @@ struct Inputs {
   std::vector<std::string> names;
   std::vector<Tensor> tensors;
   std::vector<Object> objects;  ///< in place of tensors where the model wants those
-  std::vector<bool> tied;       ///< inputs of --tie, which a State has
+  std::vector<bool> tied;       ///< inputs that a State has
+  std::vector<bool> first;      ///< tied inputs that begin as the model says
 
   /// Views for Session::run; of inputs that are not tied; valid while this object is.
   std::vector<NamedInput> views() const;

@@ -44,7 +44,11 @@ std::vector<Tie> ties_of(const Options& options, const Model& model) {
 
 Result<std::optional<State>> make_state(const Options& options, const Model& model,
                                         const Session& session, const Inputs& inputs) {
-  if (options.ties.empty()) return std::nullopt;
+  if (options.ties.empty() && model.ties().empty()) {
+    if (options.reset_state)
+      throw UsageError("--reset-state: the model keeps no state; name inputs with --tie");
+    return std::nullopt;
+  }
   auto state = State::create(session, ties_of(options, model));
   if (!state) return tl::unexpected(state.error());
   if (auto status = begin_state(*state, inputs); !status) return tl::unexpected(status.error());
@@ -52,8 +56,9 @@ Result<std::optional<State>> make_state(const Options& options, const Model& mod
 }
 
 Status begin_state(State& state, const Inputs& inputs) {
+  state.reset();
   for (std::size_t i = 0; i < inputs.names.size(); ++i) {
-    if (!inputs.tied[i]) continue;
+    if (!inputs.tied[i] || inputs.first[i]) continue;
     if (auto status = state.set(inputs.names[i], inputs.tensors[i].view()); !status) return status;
   }
   return {};

@@ -1,4 +1,4 @@
-// --tie: inputs that a run reads as the previous run left outputs.
+// Inputs that a run reads as the previous run left outputs: those of --tie, and the model's own.
 #pragma once
 
 #include <optional>
@@ -13,8 +13,9 @@ namespace parallax::cli {
 /// Returns the pairs of --tie. Throws UsageError for names that the model does not have.
 std::vector<Tie> ties_of(const Options& options, const Model& model);
 
-/// A State that begins with what `inputs` have for tied inputs; nothing without --tie. Errors: of
-/// State::create() and State::set().
+/// A State that begins with what `inputs` have for tied inputs; nullopt if nothing is tied, neither
+/// by --tie nor by the model. Errors: of State::create() and State::set(). Throws UsageError if
+/// there is nothing for --reset-state.
 Result<std::optional<State>> make_state(const Options& options, const Model& model,
                                         const Session& session, const Inputs& inputs);
 /// Sets the tied inputs to their initial values.

@@ -98,22 +98,6 @@ Status SubgraphAssembler::add_inputs() {
   return {};
 }
 
-/// A variable as it is before the first run: zeros. What runs leave in it is not kept yet.
-Result<ValueId> SubgraphAssembler::first_state(const schema::Tensor& variable) {
-  const DType dtype = *dtype_of(variable.type());
-  const auto size = bytes_of(dtype, dims_of(variable));
-  if (!size || !context_.quota.take_bytes(*size))
-    return unsupported("a variable is too large for its file");
-  // LiteRT gives bytes that stand for real numbers their zero point.
-  const bool shifted = dtype == DType::kI8 && is_quantized(variable) &&
-                       length_of(variable.quantization()->zero_point()) > 0;
-  const std::vector<std::byte> zeros(
-      static_cast<std::size_t>(*size),
-      static_cast<std::byte>(shifted ? variable.quantization()->zero_point()->Get(0) : 0));
-  return scope_.writer.constant(scope_.writer.fresh_value_name(name_or(variable, "variable")),
-                                make_constant(dtype, dims_of(variable), zeros));
-}
-
 /// A constant becomes a value when it is first read.
 Result<ValueId> SubgraphAssembler::read(std::int32_t index) {
   if (index < 0) return ValueId{};
@@ -124,8 +108,10 @@ Result<ValueId> SubgraphAssembler::read(std::int32_t index) {
   const std::string name = tensor_name(file_, index);
   if (!dtype || *dtype == DType::kString)
     return unsupported(fmt::format("{} has a type that is not supported", name));
+  if (TfliteVariable* const variable = state_at(index)) return read_variable(*variable, t);
   if (t.is_variable()) {
-    PX_ASSIGN(known, first_state(t));
+    PX_ASSIGN(const auto plain, plain_value(t, true));
+    known = scope_.writer.constant(scope_.writer.fresh_value_name(name_or(t, "variable")), *plain);
     return known;
   }
   Constant constant{*dtype, dims_of(t), constant_bytes(context_.file, t), context_.owner};
@@ -171,6 +157,7 @@ Status SubgraphAssembler::name_results(const schema::Operator& op, std::span<con
 Result<ValueId> SubgraphAssembler::read_real(OperatorWriter& writing, std::int32_t index) {
   PX_ASSIGN(const ValueId value, read(index));
   if (!value.valid() || !is_quantized(tensor(index))) return value;
+  if (state_at(index) != nullptr) return dequantized(writing, value, tensor(index));
   ValueId& real = real_[static_cast<std::size_t>(index)];
   if (!real.valid()) real = dequantized(writing, value, tensor(index));
   PX_RETURN_IF_ERROR(writing.status());
@@ -200,6 +187,7 @@ Status SubgraphAssembler::run_rule(const TfliteRule& rule, const schema::Operato
       writing.result(i, quantized(writing, real, *outputs[i]));
   }
   PX_RETURN_IF_ERROR(writing.status());
+  PX_RETURN_IF_ERROR(keep_states(writing, op));
   const std::int64_t more = nodes_from(scope_.graph, first) - 1;
   if (more > 0 && !context_.quota.need_node_bytes(more * kBytesPerNode))
     return unsupported(
@@ -247,6 +235,7 @@ Status SubgraphAssembler::write(const schema::Operator& op, const std::string& n
     PX_ASSIGN(const auto results, call(op, name));
     return name_results(op, results, first);
   }
+  if (is_tflite_variable(builtin_of(code_of(context_.file, op)))) return write_variable(op);
   PX_ASSIGN(const TfliteRule* const rule, find_rule(op));
   return run_rule(*rule, op, name);
 }
@@ -331,6 +320,7 @@ Result<Graph> assemble_tflite(const TfliteFile& file, const TfliteEntry& entry,
   }
   TfliteContext context{file, entry, std::move(owner), quota, noted};
   TfliteScope scope(context);
+  context.scope = &scope;
   scope.graph.name = text_of(file.subgraphs[entry.subgraph].graph->name());
   SubgraphAssembler main(context, scope, entry.subgraph);
   PX_RETURN_IF_ERROR(main.add_inputs());
@@ -338,6 +328,7 @@ Result<Graph> assemble_tflite(const TfliteFile& file, const TfliteEntry& entry,
   if (noted != nullptr && !noted->empty()) return unsupported("operators that cannot run");
   PX_ASSIGN(scope.graph.outputs, main.outputs());
   PX_RETURN_IF_ERROR(main.name_outputs());
+  PX_RETURN_IF_ERROR(main.add_states());
   return std::move(scope.graph);
 }
 

@@ -10,9 +10,12 @@
 #include "load/graph_writer.h"
 #include "load/tflite/assemble.h"
 #include "load/tflite/rules.h"
+#include "load/tflite/variables.h"
 #include "ops/infer.h"
 
 namespace parallax {
+
+class TfliteScope;
 
 /// Context of all subgraphs of a file.
 struct TfliteContext {
@@ -21,6 +24,8 @@ struct TfliteContext {
   const std::shared_ptr<const void> owner;
   LoadQuota& quota;
   std::vector<UnsupportedNode>* noted = nullptr;
+  TfliteVariables variables{file};
+  const TfliteScope* scope = nullptr;  ///< that of the subgraph that runs
 };
 
 /// A graph under construction: a subgraph, and those that are written in the place of its calls.
@@ -65,6 +70,8 @@ class SubgraphAssembler {
   Status add_operators();
   /// Returns the values of the subgraph's outputs.
   Result<std::vector<ValueId>> outputs();
+  /// Appends the variables that runs change to the graph's outputs and states.
+  Status add_states();
   std::size_t input_count() const { return length_of(file_.inputs()); }
   std::string_view input_name(std::size_t i) const {
     return text_of(tensor(elements_of(file_.inputs())[i]).name());
@@ -78,7 +85,6 @@ class SubgraphAssembler {
                       std::int32_t first);
   Status note(const schema::Operator& op, const std::string& name, Status status);
   Result<ValueId> read(std::int32_t tensor);
-  Result<ValueId> first_state(const schema::Tensor& variable);
   Result<ValueId> read_real(OperatorWriter& writing, std::int32_t tensor);
   Result<std::vector<ValueId>> read_inputs(const schema::Operator& op, std::size_t from);
   bool reads_missing(const schema::Operator& op) const;
@@ -100,6 +106,20 @@ class SubgraphAssembler {
                                               std::span<const ValueId> arguments, const Node& node);
   Result<std::shared_ptr<const Graph>> loop_body(const schema::WhileOptions& options,
                                                  const Node& node);
+
+  // Operators on variables.
+  Result<std::optional<Constant>> plain_value(const schema::Tensor& like, bool always);
+  Result<ValueId> read_variable(TfliteVariable& variable, const schema::Tensor& like);
+  /// Returns the variable that a tensor is; null for any other tensor, and for an input of the
+  /// subgraph.
+  TfliteVariable* state_at(std::int32_t tensor);
+  Status assign(TfliteVariable& variable, ValueId value);
+  Status keep_states(TfliteOperator& writing, const schema::Operator& op);
+  Result<TfliteVariable*> handle_of(const schema::Operator& op, std::size_t arguments) const;
+  Status initialise(const schema::Operator& op);
+  Status assign_first(const schema::Operator& op);
+  Status write_variable(const schema::Operator& op);
+  bool in_main_scope() const { return context_.scope == &scope_; }
 
   TfliteContext& context_;
   TfliteScope& scope_;

@@ -1,5 +1,5 @@
-// Rules of LSTM cells. States begin as what the file's variables are at first: zeros. What a run
-// leaves in them is not kept for the next one yet.
+// Rules of LSTM cells, whose states are variables of the file: a run begins with what the run
+// before left in them.
 #include <array>
 
 #include "load/tflite/over_time.h"
@@ -124,7 +124,11 @@ ValueId run_lstm(TfliteOperator& o, const LstmPlaces& at, const Options& options
                         std::span<const ValueId> states) {
     return lstm_step(s, cell, parts, states);
   };
-  return time == nullptr ? once(o, recurrence, step) : over_time(o, recurrence, *time, step);
+  const RecurrentResult result =
+      time == nullptr ? once(o, recurrence, step) : over_time(o, recurrence, *time, step);
+  o.keep(at.state, result.state(0));
+  o.keep(at.cell, result.state(1));
+  return result.output;
 }
 
 /// One step with all weights in one matrix: rows of the input, cell, forget and output gates.
@@ -137,7 +141,10 @@ void basic_lstm(TfliteOperator& o) {
   const auto sigmoid = [&](std::size_t i) { return o.op(OpKind::kSigmoid, {gates[i]}); };
   const ValueId news = o.op(OpKind::kTanh, {gates[1]});
   const ValueId c = o.add(o.mul(sigmoid(0), news), o.mul(sigmoid(2), o.need(4)));
-  o.result(0, o.mul(sigmoid(3), o.op(OpKind::kTanh, {c})));
+  const ValueId h = o.mul(sigmoid(3), o.op(OpKind::kTanh, {c}));
+  o.keep(1, h);
+  o.keep(4, c);
+  o.result(0, h);
   o.result(1, c);
   o.result(2, joined);
   o.result(3, sums);

@@ -89,6 +89,9 @@ class TfliteOperator : public OperatorWriter {
   /// Sets an output.
   void result(ValueId value) { result(0, value); }
   void result(std::size_t i, ValueId value);
+  /// Leaves `value` in input `i` for the next run if that input is a variable.
+  void keep(std::size_t i, ValueId value) { kept_.emplace_back(i, value); }
+  const std::vector<std::pair<std::size_t, ValueId>>& kept() const { return kept_; }
   /// Sets output 0 to the activation of `value`.
   void activated(ValueId value, schema::ActivationFunctionType function) {
     result(activation_of(*this, value, function));
@@ -108,6 +111,7 @@ class TfliteOperator : public OperatorWriter {
   const std::vector<ValueId> inputs_;
   const std::vector<const schema::Tensor*> outputs_;
   std::vector<ValueId> results_;
+  std::vector<std::pair<std::size_t, ValueId>> kept_;  ///< inputs with their next values
 };
 
 }  // namespace parallax

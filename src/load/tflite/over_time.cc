@@ -53,13 +53,14 @@ class StepBody {
 
 }  // namespace
 
-ValueId once(TfliteOperator& o, const Recurrence& recurrence, const RecurrentStep& step) {
+RecurrentResult once(TfliteOperator& o, const Recurrence& recurrence, const RecurrentStep& step) {
   StepScope scope{o, [](ValueId value) { return value; }};
-  return step(scope, recurrence.parts, recurrence.states).at(0);
+  std::vector<ValueId> states = step(scope, recurrence.parts, recurrence.states);
+  return {states.at(0), std::move(states)};
 }
 
-ValueId over_time(TfliteOperator& o, const Recurrence& recurrence, TimeAxis time,
-                  const RecurrentStep& step) {
+RecurrentResult over_time(TfliteOperator& o, const Recurrence& recurrence, TimeAxis time,
+                          const RecurrentStep& step) {
   if (o.failed()) return {};
   StepBody body(o);
   const auto states = body.add_inputs(recurrence.states.size());
@@ -76,15 +77,18 @@ ValueId over_time(TfliteOperator& o, const Recurrence& recurrence, TimeAxis time
   inputs.insert(inputs.end(), recurrence.parts.begin(), recurrence.parts.end());
   inputs.insert(inputs.end(), body.captured().begin(), body.captured().end());
   const std::size_t captures = body.captured().size();
-  return o
-      .scan(std::move(inputs),
-            attributes_of({{"num_scan_inputs", static_cast<std::int64_t>(parts.size())},
-                           {"scan_input_axes", axes},
-                           {"scan_input_directions", turns},
-                           {"scan_output_axes", Ints{time.axis}},
-                           {"scan_output_directions", Ints{std::int64_t{time.reversed}}}}),
-            body.graph(), captures)
-      .back();
+  std::vector<ValueId> results =
+      o.scan(std::move(inputs),
+             attributes_of({{"num_scan_inputs", static_cast<std::int64_t>(parts.size())},
+                            {"scan_input_axes", axes},
+                            {"scan_input_directions", turns},
+                            {"scan_output_axes", Ints{time.axis}},
+                            {"scan_output_directions", Ints{std::int64_t{time.reversed}}}}),
+             body.graph(), captures);
+  RecurrentResult result{results.back(), {}};
+  results.pop_back();
+  result.states = std::move(results);
+  return result;
 }
 
 }  // namespace parallax

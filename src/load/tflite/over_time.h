@@ -33,10 +33,18 @@ struct TimeAxis {
   bool reversed = false;  ///< from the last time to the first
 };
 
-/// Returns the output of one step.
-ValueId once(TfliteOperator& o, const Recurrence& recurrence, const RecurrentStep& step);
-/// Returns the outputs of all steps, along the axis.
-ValueId over_time(TfliteOperator& o, const Recurrence& recurrence, TimeAxis time,
-                  const RecurrentStep& step);
+/// The results of a recurrence; empty after a failure.
+struct RecurrentResult {
+  ValueId output;               ///< each step gives a part, along the axis
+  std::vector<ValueId> states;  ///< after the last step
+
+  ValueId state(std::size_t i) const { return i < states.size() ? states[i] : ValueId{}; }
+};
+
+/// Runs one step.
+RecurrentResult once(TfliteOperator& o, const Recurrence& recurrence, const RecurrentStep& step);
+/// Runs a step for each time.
+RecurrentResult over_time(TfliteOperator& o, const Recurrence& recurrence, TimeAxis time,
+                          const RecurrentStep& step);
 
 }  // namespace parallax

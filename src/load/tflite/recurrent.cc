@@ -1,4 +1,4 @@
-// Rules of recurrent operators without gates. States: as in lstm.cc.
+// Rules of recurrent operators without gates. Their states are variables, as in lstm.cc.
 #include <array>
 
 #include "load/tflite/over_time.h"
@@ -23,7 +23,10 @@ ValueId run_rnn(TfliteOperator& o, std::size_t at, Function function, const Time
     const ValueId h = s.writer.op(OpKind::kMatMul, {states[0], s.take(recurrent)});
     return std::vector{activation_of(s.writer, s.writer.add(parts[0], h), function)};
   };
-  return time == nullptr ? once(o, recurrence, step) : over_time(o, recurrence, *time, step);
+  const RecurrentResult result =
+      time == nullptr ? once(o, recurrence, step) : over_time(o, recurrence, *time, step);
+  o.keep(at + 3, result.state(0));
+  return result.output;
 }
 
 void rnn(TfliteOperator& o) {
@@ -63,6 +66,7 @@ void svdf(TfliteOperator& o) {
   const ValueId before = o.reshape(o.need(4), {-1, filters, times});
   const ValueId kept = o.slice(before, 1, times, 2);
   const ValueId state = o.concat({kept, o.unsqueeze(found, {2})}, 2);
+  o.keep(4, o.reshape(state, {-1, filters * times}));
   const ValueId weighed = o.reduce(OpKind::kReduceSum, o.mul(state, in_time), {2}, false);
   const ValueId ranks = o.reshape(weighed, {-1, filters / options.rank(), options.rank()});
   const ValueId sum = o.reduce(OpKind::kReduceSum, ranks, {2}, false);

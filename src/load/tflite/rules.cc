@@ -1,5 +1,7 @@
 #include "load/tflite/rules.h"
 
+#include "load/tflite/variables.h"
+
 #include <algorithm>
 #include <initializer_list>
 #include <tuple>
@@ -50,8 +52,8 @@ const TfliteRule* tflite_complex_rule(const schema::OperatorCode& code) {
 }
 
 bool is_tflite_supported(const schema::OperatorCode& code) {
-  return is_tflite_call(builtin_of(code)) || tflite_rule(code) != nullptr ||
-         tflite_complex_rule(code) != nullptr;
+  return is_tflite_call(builtin_of(code)) || is_tflite_variable(builtin_of(code)) ||
+         tflite_rule(code) != nullptr || tflite_complex_rule(code) != nullptr;
 }
 
 }  // namespace parallax

@@ -24,7 +24,7 @@ const TfliteRule* tflite_complex_rule(const schema::OperatorCode& code);
 /// Whether the operator runs subgraphs (assemble_calls.cc).
 bool is_tflite_call(schema::BuiltinOperator code);
 
-/// Whether the operator has a rule, or runs subgraphs.
+/// Whether the operator has a rule, runs subgraphs, or works on variables.
 bool is_tflite_supported(const schema::OperatorCode& code);
 
 // The rules by topic; the functions above look them up.

@@ -79,6 +79,24 @@ KernelResult dequantize_floats(const KernelRequest& request) {
                     [](float x, float scale, float point) { return (x - point) * scale; });
 }
 
+/// y = (x - zero) scale of the elements [range) of x, integers of type `from`.
+template <class S, class Y>
+void dequantize_range(DType from, const std::byte* x, TileRange range, std::int64_t zero, S scale,
+                      Y* y) {
+  const auto each = [&](auto integer) {
+    for (std::int64_t i = range.begin; i < range.end; ++i)
+      y[i] = static_cast<Y>(static_cast<S>(integer(i) - zero) * scale);
+  };
+  // Weights of bytes are many.
+  if (from == DType::kI8) {
+    each([x](std::int64_t i) -> std::int64_t { return static_cast<std::int8_t>(x[i]); });
+  } else if (from == DType::kU8) {
+    each([x](std::int64_t i) -> std::int64_t { return std::to_integer<std::uint8_t>(x[i]); });
+  } else {
+    each([from, x](std::int64_t i) { return load_integer(from, x, i); });
+  }
+}
+
 }  // namespace
 
 KernelResult reference_quantize(const KernelRequest& request) {
@@ -130,18 +148,19 @@ KernelResult reference_dequantize(const KernelRequest& request) {
   const auto make = [&](auto of_scale, auto of_result) -> KernelResult {
     using S = typename decltype(of_scale)::type;
     using Y = typename decltype(of_result)::type;
-    return make_lambda_kernel({.tiles = tiles, .byte_inputs = 0b111},
-                              [=](std::int64_t tile, const KernelArgs& args) -> Status {
-                                const TileRange elements = tile_range(count, tiles, tile);
-                                for (std::int64_t i = elements.begin; i < elements.end; ++i) {
-                                  const std::int64_t at = order(i);
-                                  const std::int64_t x = load_integer(from, args.inputs[0], i) -
-                                                         zero_at(args, has_zero, zero, at);
-                                  args.out<Y>()[i] = static_cast<Y>(
-                                      static_cast<S>(x) * load_element<S>(args.inputs[kScale], at));
-                                }
-                                return {};
-                              });
+    return make_lambda_kernel(
+        {.tiles = tiles, .byte_inputs = 0b111},
+        [=](std::int64_t tile, const KernelArgs& args) -> Status {
+          const TileRange elements = tile_range(count, tiles, tile);
+          for (std::int64_t i = elements.begin; i < elements.end;) {
+            const std::int64_t at = order(i);
+            const TileRange same{i, i + std::min(order.run(i), elements.end - i)};
+            dequantize_range(from, args.inputs[0], same, zero_at(args, has_zero, zero, at),
+                             load_element<S>(args.inputs[kScale], at), args.out<Y>());
+            i = same.end;
+          }
+          return {};
+        });
   };
   return make_for<kFloatTypes>(request.inputs[kScale].dtype, [&](auto of_scale) -> KernelResult {
     return make_for<kFloatTypes>(request.outputs[0].dtype,

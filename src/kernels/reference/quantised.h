@@ -2,7 +2,9 @@
 // scale that belongs to each element. A quantised q represents (q - zero point) * scale. Pure.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "kernels/reference/common.h"
@@ -103,6 +105,12 @@ class ScaleOrder {
     // Blocked scales have x's shape with the axis divided by the block size, rounded up.
     if (!blocked_) return at;
     return (element / inner_ / length_ * blocks_ + at) * inner_ + element % inner_;
+  }
+
+  /// Returns how many elements from `element` on share its scale, at least 1.
+  std::int64_t run(std::int64_t element) const {
+    if (one_) return std::numeric_limits<std::int64_t>::max() - element;
+    return blocked_ ? 1 : inner_ - element % inner_;
   }
 
  private:

@@ -41,27 +41,30 @@ float unit_of(const std::vector<float>& units, std::int64_t direction) {
 
 /// The number that is packed of an f32: itself, or how many units it has.
 template <class W>
-W packed_number(float x, float unit) {
+W packed_number(float x, double units_in_one) {
   if constexpr (std::is_same_v<W, float>) return x;
-  const double number = std::nearbyint(static_cast<double>(x) / static_cast<double>(unit));
-  return static_cast<W>(std::isnan(number) ? 0.0 : std::clamp(number, -128.0, 127.0));
+  const double number = static_cast<double>(x) * units_in_one;
+  if (!(number > -128.5 && number < 127.5)) return 0;  // not what Constant::units says
+  return static_cast<W>(number < 0 ? number - 0.5 : number + 0.5);
 }
 
 /// Packs [directions, gates * hidden, depth] as [directions, blocks, depth, gates, lanes].
 template <class W>
 void pack_recurrent(const Packing& p, const std::vector<float>& units, const std::byte* from,
                     W* to) {
+  const std::int64_t step = p.gates * p.lanes;
   for (std::int64_t direction = 0; direction < p.directions; ++direction) {
-    const float unit = unit_of(units, direction);
+    const double units_in_one = 1 / static_cast<double>(unit_of(units, direction));
     for (std::int64_t block = 0; block < p.blocks; ++block) {
-      for (std::int64_t k = 0; k < p.depth; ++k) {
-        for (std::int64_t at = 0; at < p.gates * p.lanes; ++at) {
-          const std::int64_t j = block * p.lanes + at % p.lanes;
-          const std::int64_t row = direction * p.rows() + at / p.lanes * p.hidden + j;
+      for (std::int64_t at = 0; at < step; ++at) {
+        const std::int64_t j = block * p.lanes + at % p.lanes;
+        const std::int64_t row = direction * p.rows() + at / p.lanes * p.hidden + j;
+        for (std::int64_t k = 0; k < p.depth; ++k) {
           const float x = j < p.hidden ? number_at(from, row * p.depth + k) : 0;
-          *to++ = packed_number<W>(x, unit);
+          to[k * step + at] = packed_number<W>(x, units_in_one);
         }
       }
+      to += step * p.depth;
     }
   }
 }

@@ -19,22 +19,25 @@
 namespace parallax {
 namespace {
 
-constexpr double kTolerance = 1e-4;
+/// Relative errors of constants, and of constants that were rounded to f16.
+constexpr double kTolerance = 1e-4, kHalfTolerance = 5e-4;
 constexpr int kMaxDepth = 6;
 constexpr double kCubic = 0.044715;
 
-bool is_near(double value, double wanted) {
-  return std::abs(value - wanted) <= kTolerance * std::abs(wanted);
+bool is_near(double value, double wanted, double tolerance = kTolerance) {
+  return std::abs(value - wanted) <= tolerance * std::abs(wanted);
 }
 
 /// scale * product of the factors.
 struct Product {
-  double scale = 1;
+  double scale = 1, tolerance = kTolerance;
   std::vector<ValueId> factors;
+
+  bool has_scale(double wanted) const { return is_near(scale, wanted, tolerance); }
 
   /// Returns true for wanted * x^power.
   bool is_power(double wanted, ValueId x, std::size_t power) const {
-    return is_near(scale, wanted) && factors.size() == power &&
+    return has_scale(wanted) && factors.size() == power &&
            std::all_of(factors.begin(), factors.end(), [x](ValueId f) { return f == x; });
   }
 };
@@ -55,7 +58,7 @@ class Matcher {
     if (!result.valid() || graph_.values[result].dtype != DType::kF32) return std::nullopt;
     Product product;
     if (!take_apart_node(root, product, 0)) return std::nullopt;
-    if (product.factors.size() != 2 || !is_near(product.scale, 0.5)) return std::nullopt;
+    if (product.factors.size() != 2 || !product.has_scale(0.5)) return std::nullopt;
     for (const std::size_t side : {0U, 1U}) {
       const ValueId x = product.factors[1 - side];
       const auto inner = minus_one(product.factors[side]);
@@ -75,9 +78,16 @@ class Matcher {
     return inner ? produced_by(graph_, value, kind) : nullptr;
   }
 
+  /// The number that `value` is, for a factor of `product`.
+  std::optional<float> number_in(Product& product, ValueId value) const {
+    const auto number = scalar_constant(graph_, value);
+    if (number && graph_.values[value].constant->is_half) product.tolerance = kHalfTolerance;
+    return number;
+  }
+
   /// Multiplies `value` into `product`.
   void take_apart(ValueId value, Product& product, int depth) const {
-    if (const auto number = scalar_constant(graph_, value)) {
+    if (const auto number = number_in(product, value)) {
       product.scale *= static_cast<double>(*number);
       return;
     }
@@ -90,7 +100,7 @@ class Matcher {
 
   /// Returns false, with `product` unchanged, if the node is not a product of this kind.
   bool take_apart_node(const Node& node, Product& product, int depth) const {
-    const auto number = scalar_constant(graph_, node.inputs[1]);
+    const auto number = number_in(product, node.inputs[1]);
     if (node.op == OpKind::kMul) {
       take_apart(node.inputs[0], product, depth + 1);
       take_apart(node.inputs[1], product, depth + 1);
@@ -136,7 +146,7 @@ class Matcher {
     const Node* tanh = inner_node(value, OpKind::kTanh);
     if (tanh == nullptr) return false;
     const Product argument = argument_of(*tanh);
-    if (!is_near(argument.scale, std::numbers::inv_sqrtpi * std::numbers::sqrt2)) return false;
+    if (!argument.has_scale(std::numbers::inv_sqrtpi * std::numbers::sqrt2)) return false;
     if (argument.factors.size() == 1) {
       return is_sum(argument.factors[0], x);
     }

@@ -344,5 +344,18 @@ TEST(FuseUtil, UniqueNamesAvoidThoseThatAreTaken) {
   EXPECT_EQ(names.make("a"), "a_5");
 }
 
+TEST(FuseGelu, KnowsConstantsThatWereRoundedToF16) {
+  for (const bool half : {false, true}) {
+    Graph graph = graph_of(
+        "input x f32 [4]\nconst root f32 [] = [1.4140625]\nconst one f32 [] = [1]\n"
+        "const h f32 [] = [0.5]\na = Div(x, root)\nb = Erf(a)\nc = Add(b, one)\nd = Mul(x, c)\n"
+        "y = Mul(d, h)\noutput y");
+    for (Value& value : graph.values)
+      if (value.constant) value.constant->is_half = half;
+    ASSERT_TRUE(fuse_gelu(graph, {}));
+    EXPECT_EQ(operators_of(graph), half ? "Gelu" : "Div Erf Add Mul Mul");
+  }
+}
+
 }  // namespace
 }  // namespace parallax

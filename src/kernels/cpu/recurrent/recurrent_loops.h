@@ -38,7 +38,7 @@ struct RecurrentStep {
   const float* products = nullptr;
   std::int64_t products_stride = 0;
   RecurrentRows x;
-  RecurrentMatrix w, r;  ///< of one type
+  RecurrentMatrix w, r;  ///< both f32 or both bytes
   /// `bias`: biases of X plus those of the state, except those that linear_before_reset keeps
   /// separate, which are `candidate_bias`. Peepholes are in the order i, o, f.
   const float *bias = nullptr, *candidate_bias = nullptr, *peepholes = nullptr;

@@ -1,8 +1,10 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/convolution/convolution_test_util.h"
+#include "kernels/cpu/gemm/gemm_type.h"
 #include "kernels/cpu/targets.h"
 #include "kernels/packing_version.h"
+#include "parallax/elements.h"
 
 // Highway must follow the choice of targets.
 #include <hwy/highway.h>
@@ -141,6 +143,44 @@ TEST(CpuTargets, EveryInstructionSetOfThisMachineAgreesWithReference) {
     }
   }
   EXPECT_GE(tried, 1);
+}
+
+/// Packs every f16 and multiplies it by 1.
+TEST(CpuTargets, WidenEveryHalf) {
+  constexpr std::size_t kCount = std::size_t{1} << 16;
+  std::vector<std::uint16_t> halves(kCount);
+  for (std::size_t i = 0; i < kCount; ++i) halves[i] = static_cast<std::uint16_t>(i);
+  std::vector<float> wanted(kCount);
+  read_elements<float>(DType::kF16, std::as_bytes(std::span(halves)).data(), 0, wanted);
+  const std::int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
+  for (std::int64_t target = 1; target > 0 && target <= HWY_SCALAR; target <<= 1) {
+    if ((supported & target) == 0) continue;
+    SCOPED_TRACE(hwy::TargetName(target));
+    const OnlyTargets only(target);
+    const GemmType& type = half_gemm_type();
+    const MatMulWidths widths = type.widths();
+    std::vector<std::uint16_t> packed(widths.panel);
+    std::vector<float> got(widths.panel);
+    const float one = 1;
+    for (std::size_t at = 0; at < kCount; at += widths.panel) {
+      type.pack_columns(wanted.data() + at, widths.panel, 1, widths.panel, packed.data(),
+                        widths.panel);
+      MatMulPanel panel;
+      panel.a = &one;
+      panel.lda = panel.rows = panel.depth = 1;
+      panel.b = packed.data();
+      panel.ldb = panel.ldc = panel.columns = widths.panel;
+      panel.c = got.data();
+      type.multiply(panel);
+      for (std::size_t i = 0; i < widths.panel; ++i) {
+        if (std::isnan(wanted[at + i])) {
+          EXPECT_TRUE(std::isnan(got[i])) << at + i;
+        } else {
+          EXPECT_EQ(got[i], wanted[at + i]) << at + i;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

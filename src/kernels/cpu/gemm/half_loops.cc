@@ -2,10 +2,11 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
+#include <span>
 
 #include "kernels/cpu/gemm/f32_loops.h"
 #include "kernels/cpu/targets.h"
+#include "parallax/elements.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/gemm/half_loops.cc"
@@ -21,17 +22,37 @@ namespace {
 namespace hn = hwy::HWY_NAMESPACE;
 using HalfFloatTag = hn::Rebind<hwy::float16_t, FloatTag>;
 
+// Without an instruction for it, Highway converts finite numbers only.
+#if HWY_TARGET == HWY_AVX2 || HWY_TARGET == HWY_AVX3 || HWY_ARCH_ARM
+constexpr bool kConverts = true;
+#else
+constexpr bool kConverts = false;
+#endif
+
+HWY_INLINE FloatVec widened(FloatTag d, const hwy::float16_t* x) {
+  const auto y = hn::PromoteTo(d, hn::LoadU(HalfFloatTag(), x));
+  if constexpr (kConverts) return y;
+  // The exponent of infinities and NaN, which no number has, becomes that of f32.
+  const hn::RebindToUnsigned<FloatTag> du;
+  const auto bits = hn::BitCast(du, y), exponent = hn::Set(du, 0x7F800000U);
+  const auto special = hn::Eq(hn::And(bits, exponent), hn::Set(du, 143U << 23U));
+  return hn::BitCast(d, hn::Or(bits, hn::IfThenElseZero(special, exponent)));
+}
+
 }  // namespace
 
 /// Rows of halves are multiples of the vector.
 void widen_halves_row(const void* from, float* to, std::size_t n) {
   const FloatTag d;
   const auto* x = static_cast<const hwy::float16_t*>(from);
-  for (std::size_t i = 0; i < n; i += hn::Lanes(d))
-    hn::StoreU(hn::PromoteTo(d, hn::LoadU(HalfFloatTag(), x + i)), d, to + i);
+  for (std::size_t i = 0; i < n; i += hn::Lanes(d)) hn::StoreU(widened(d, x + i), d, to + i);
 }
 
 void narrow_floats_row(const float* from, void* to, std::size_t n) {
+  if constexpr (!kConverts) {
+    write_elements<float>(DType::kF16, std::span(from, n), static_cast<std::byte*>(to), 0);
+    return;
+  }
   const FloatTag d;
   auto* y = static_cast<hwy::float16_t*>(to);
   for (std::size_t i = 0; i < n; i += hn::Lanes(d))

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "ops/op.h"
+#include "ops/params/axis.h"
 #include "simplify/rewrite.h"
 #include "simplify/simplify.h"
 #include "simplify/value_groups.h"

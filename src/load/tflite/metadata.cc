@@ -23,7 +23,7 @@ class MetadataTable : private flatbuffers::Table {
       {{"name", 4}, {"description", 6}, {"version", 8}, {"author", 12}, {"license", 14}}};
 
   template <class Verifier>
-  bool Verify(Verifier& verifier) const {
+  bool Verify(Verifier& verifier) const {  // NOLINT: flatbuffers calls it by this name
     bool valid = VerifyTableStart(verifier);
     for (const auto& [name, place] : kTexts)
       valid = valid && VerifyOffset(verifier, place) && verifier.VerifyString(string_at(place));

@@ -174,7 +174,7 @@ def sets_line():
 
 def tflite():
     """The operators of TFLite that a rule writes."""
-    rules = "".join(path.read_text() for path in sorted((SOURCES / "load" / "tflite").glob("*.cc")))
+    rules = "".join(path.read_text() for path in sorted((SOURCES / "load" / "tflite").rglob("*.cc")))
     names = {custom or name for name, custom in re.findall(r'TfliteRule\{Code::(\w+),(?:\s*\w+,\s*"(\w+)")?', rules)}
     calls = set()
     for file, function in (("assemble_calls.cc", "is_tflite_call"), ("assemble_variables.cc", "is_tflite_variable")):

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/caught.h"
-#include "base/fork.h"
+#include "base/machine/fork.h"
 #include "base/status.h"
 
 namespace parallax {

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "compile/compiled.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/infer.h"
 
 namespace parallax {

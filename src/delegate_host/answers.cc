@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "base/c_types.h"
-#include "base/fork.h"
+#include "base/machine/fork.h"
 #include "base/mutex.h"
 
 namespace parallax {

@@ -13,7 +13,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "base/fork.h"
+#include "base/machine/fork.h"
 
 namespace parallax {
 namespace {

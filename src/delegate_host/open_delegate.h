@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "base/fork.h"
 #include "base/lock_order.h"
 #include "base/log.h"
+#include "base/machine/fork.h"
 #include "base/mutex.h"
 #include "device/support.h"
 #include "parallax/delegate.h"

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "device/profile_toml.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/infer.h"
 #include "partition/partition.h"
 #include "partition/region_key.h"

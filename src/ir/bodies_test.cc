@@ -1,7 +1,7 @@
 // Graphs inside nodes: their text, what the verifier says of them, and their symbols.
 #include <gtest/gtest.h>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 namespace parallax {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "ir/snapshot.h"
 #include "ir/strings.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 namespace parallax {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "ir/expr.h"
-#include "ir/token_reader.h"
+#include "ir/text/token_reader.h"
 
 namespace parallax {
 

@@ -7,7 +7,7 @@
 
 #include "base/checked.h"
 #include "ir/builder.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 namespace parallax {
 namespace {

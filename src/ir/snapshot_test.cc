@@ -9,7 +9,7 @@
 
 #include "ir/builder.h"
 #include "ir/expr_test_util.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 namespace parallax {
 namespace {

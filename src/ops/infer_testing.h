@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/infer.h"
 
 namespace parallax {
@@ -46,7 +46,7 @@ inline std::string inferred(std::string_view text) {
 }
 
 struct InferRow {
-  std::string_view graph;     ///< statements of ir/text.h
+  std::string_view graph;     ///< statements of ir/text/text.h
   std::string_view expected;  ///< expected text of inferred()
 };
 inline void check_rows(const std::vector<InferRow>& rows) {

@@ -2,7 +2,7 @@
 // delegate lacks, the CPU's time of nodes that it fuses, and the graph without its regions.
 #include <gtest/gtest.h>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "lower/patterns/patterns.h"
 #include "ops/infer.h"
 #include "partition/cpu_share.h"

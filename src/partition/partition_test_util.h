@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/infer.h"
 #include "partition/partition.h"
 

@@ -13,7 +13,7 @@
 
 #include "cache/test_folder.h"
 #include "ir/snapshot.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "load/onnx_test_util.h"
 #include "ops/deferred.h"
 #include "parallax/session.h"

@@ -4,7 +4,7 @@
 #include <malloc.h>
 
 #include "bind/footprint.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/infer.h"
 
 namespace parallax {

@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "cache/test_folder.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/infer.h"
 #include "session/threads_test_util.h"
 

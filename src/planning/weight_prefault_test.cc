@@ -5,7 +5,7 @@
 
 #include "base/address_limit_test_util.h"
 #include "base/machine/cpu.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/infer.h"
 
 namespace parallax {

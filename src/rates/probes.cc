@@ -7,7 +7,7 @@
 #include "base/status.h"
 #include "bind/evaluate.h"
 #include "device/support.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "lower/patterns/patterns.h"
 #include "ops/infer.h"
 

@@ -16,7 +16,7 @@ namespace parallax {
 struct Probe {
   WorkKind kind = WorkKind::kElementwise;
   std::string_view dims;  ///< dims of `x`, f32
-  std::string_view text;  ///< computes `y` from `x`, in the syntax of ir/text.h
+  std::string_view text;  ///< computes `y` from `x`, in the syntax of ir/text/text.h
   bool large = false;     ///< needs about 0.3 ms on a core; others 0.02 ms
 };
 /// Returns all probes. Of one kind and size the first is the best; the following ones are

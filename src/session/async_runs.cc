@@ -6,7 +6,7 @@
 #include <thread>
 #include <utility>
 
-#include "base/fork.h"
+#include "base/machine/fork.h"
 
 namespace parallax {
 

@@ -5,8 +5,8 @@
 
 #include "base/caught.h"
 #include "base/files/mapped_file.h"
-#include "base/fork.h"
 #include "base/machine/cpu_caches.h"
+#include "base/machine/fork.h"
 #include "base/status.h"
 #include "kernels/cpu/machine.h"
 #include "kernels/registry.h"

@@ -7,7 +7,7 @@
 
 #include "base/caught.h"
 #include "base/files/mapped_file.h"
-#include "base/fork.h"
+#include "base/machine/fork.h"
 #include "base/status.h"
 #include "base/stopwatch.h"
 #include "cache/weight_cache.h"

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "base/caught.h"
-#include "base/fork.h"
 #include "base/machine/cpu.h"
+#include "base/machine/fork.h"
 #include "base/mutex.h"
 #include "base/status.h"
 #include "session/memory_account.h"

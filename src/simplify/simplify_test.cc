@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/infer.h"
 #include "simplify/passes_test_util.h"
 #include "simplify/rewrite.h"

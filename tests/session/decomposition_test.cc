@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "lower/cpu/lower.h"
 #include "ops/infer.h"
 #include "parallax/session.h"

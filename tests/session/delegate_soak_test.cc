@@ -21,7 +21,7 @@
 #include <thread>
 #include <vector>
 
-#include "base/fork.h"
+#include "base/machine/fork.h"
 #include "parallax/session.h"
 #include "session/lying_delegate_test_util.h"
 #include "session/random_graph_test_util.h"

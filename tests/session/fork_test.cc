@@ -10,7 +10,7 @@
 #include <optional>
 #include <thread>
 
-#include "base/fork.h"
+#include "base/machine/fork.h"
 #include "base/machine/large_pages.h"
 #include "parallax/model.h"
 #include "parallax/planner.h"

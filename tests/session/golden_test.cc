@@ -10,7 +10,7 @@
 #include <regex>
 #include <sstream>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/infer.h"
 #include "planning/delegated_plan.h"
 #include "report/plan_report.h"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/infer.h"
 #include "session/model_impl.h"
 

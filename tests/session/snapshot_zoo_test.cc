@@ -8,7 +8,7 @@
 
 #include "bind/evaluate.h"
 #include "ir/snapshot.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "load/onnx/onnx.h"
 #include "lower/cpu/lower.h"
 #include "ops/deferred.h"

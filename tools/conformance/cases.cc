@@ -9,7 +9,7 @@
 
 #include "device/support.h"
 #include "forms.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/infer.h"
 #include "ops/op.h"
 #include "values.h"

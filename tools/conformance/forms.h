@@ -1,4 +1,4 @@
-// How nodes of each operator are made: a row, whose forms are graphs as text (ir/text.h) with
+// How nodes of each operator are made: a row, whose forms are graphs as text (ir/text/text.h) with
 // placeholders. Internal to tools/conformance.
 //
 //     $O  the operator        $T  the element type        $S  a shape, once for each shape class

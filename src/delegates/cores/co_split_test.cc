@@ -6,7 +6,7 @@
 
 #include "bind/evaluate.h"
 #include "ir/builder.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "lower/cpu/lower.h"
 #include "lower/patterns/fuse_util.h"
 #include "ops/infer.h"

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "base/status.h"
-#include "delegates/opencl/emitters.h"
+#include "delegates/opencl/emit/emitters.h"
 #include "delegates/opencl/half.h"
 #include "delegates/opencl/operators.h"
 #include "delegates/opencl/region.h"

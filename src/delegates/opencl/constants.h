@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/id.h"
-#include "delegates/opencl/cl_context.h"
+#include "delegates/opencl/device/cl_context.h"
 #include "ir/graph.h"
 
 namespace parallax::opencl {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "delegates/opencl/opencl_test_util.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 namespace parallax::opencl {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "delegates/opencl/emit.h"
+#include "delegates/opencl/emit/emit.h"
 #include "ir/graph.h"
 
 namespace parallax::opencl {

@@ -4,7 +4,7 @@
 #include "base/status.h"
 #include "delegates/opencl/opencl_test_util.h"
 #include "delegates/opencl/operators.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 namespace parallax::opencl {
 namespace {

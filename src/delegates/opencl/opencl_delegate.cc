@@ -16,7 +16,7 @@
 #include "base/c_types.h"
 #include "base/caught.h"
 #include "base/status.h"
-#include "delegates/opencl/device_memory.h"
+#include "delegates/opencl/device/device_memory.h"
 #include "delegates/opencl/operators.h"
 #include "delegates/opencl/region.h"
 #include "delegates/opencl/tuner.h"

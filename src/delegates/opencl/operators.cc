@@ -6,7 +6,7 @@
 #include <map>
 #include <string_view>
 
-#include "delegates/opencl/emitters.h"
+#include "delegates/opencl/emit/emitters.h"
 #include "ops/op.h"
 
 namespace parallax::opencl {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "delegates/opencl/elementwise.h"
-#include "delegates/opencl/emit.h"
+#include "delegates/opencl/emit/emit.h"
 
 namespace parallax::opencl {
 

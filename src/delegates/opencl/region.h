@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-#include "delegates/opencl/cl_context.h"
 #include "delegates/opencl/constants.h"
-#include "delegates/opencl/device_memory.h"
-#include "delegates/opencl/emit.h"
+#include "delegates/opencl/device/cl_context.h"
+#include "delegates/opencl/device/device_memory.h"
+#include "delegates/opencl/emit/emit.h"
 #include "delegates/opencl/steps.h"
 
 namespace parallax::opencl {

@@ -11,9 +11,9 @@
 
 #include "base/status.h"
 #include "cache/test_folder.h"
+#include "delegates/opencl/device/program_cache.h"
 #include "delegates/opencl/opencl_test_util.h"
-#include "delegates/opencl/program_cache.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 
 namespace parallax::opencl {
 namespace {

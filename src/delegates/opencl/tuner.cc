@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/status.h"
-#include "delegates/opencl/program_cache.h"
+#include "delegates/opencl/device/program_cache.h"
 #include "delegates/opencl/region.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/infer.h"
 
 namespace parallax::opencl {

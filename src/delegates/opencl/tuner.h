@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "delegates/opencl/cl_context.h"
+#include "delegates/opencl/device/cl_context.h"
 #include "delegates/opencl/tuning.h"
 
 namespace parallax::opencl {

@@ -10,7 +10,7 @@
 #include <limits>
 #include <utility>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/infer.h"
 
 namespace parallax {

@@ -8,7 +8,7 @@
 #include "ir/graph.h"
 #include "ir/load_quota.h"
 #include "load/external_files.h"
-#include "load/onnx/proto.h"
+#include "load/onnx/proto/proto.h"
 
 namespace parallax {
 

@@ -6,7 +6,7 @@
 
 #include "base/shared_bytes.h"
 #include "load/external_files.h"
-#include "load/onnx/proto.h"
+#include "load/onnx/proto/proto.h"
 
 namespace parallax {
 

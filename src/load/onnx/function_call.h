@@ -13,7 +13,7 @@
 
 #include "base/name_map.h"
 #include "ir/load_quota.h"
-#include "load/onnx/proto.h"
+#include "load/onnx/proto/proto.h"
 
 namespace parallax {
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "ir/load_quota.h"
-#include "load/onnx/proto.h"
+#include "load/onnx/proto/proto.h"
 
 namespace parallax {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "ir/graph.h"
-#include "load/onnx/proto.h"
+#include "load/onnx/proto/proto.h"
 
 namespace parallax {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <span>
 
-#include "load/onnx/proto.h"
+#include "load/onnx/proto/proto.h"
 #include "parallax/options.h"
 
 namespace parallax {

@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-#include "load/onnx/proto.h"
+#include "load/onnx/proto/proto.h"
 #include "parallax/model.h"
 
 namespace parallax {

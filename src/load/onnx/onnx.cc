@@ -17,7 +17,7 @@
 #include "load/onnx/functions.h"
 #include "load/onnx/graph_memory.h"
 #include "load/onnx/known_inputs.h"
-#include "load/onnx/proto.h"
+#include "load/onnx/proto/proto.h"
 #include "load/onnx/structure.h"
 #include "load/within_memory.h"
 #include "ops/infer.h"

@@ -8,7 +8,7 @@
 #include "base/files/mapped_file.h"
 #include "ir/graph.h"
 #include "ir/load_quota.h"
-#include "load/onnx/proto.h"
+#include "load/onnx/proto/proto.h"
 #include "parallax/model.h"
 #include "parallax/options.h"
 

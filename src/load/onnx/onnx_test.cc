@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "load/onnx_test_util.h"
 
 namespace parallax {

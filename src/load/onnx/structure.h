@@ -13,7 +13,7 @@
 
 #include "base/name_map.h"
 #include "ir/graph.h"
-#include "load/onnx/proto.h"
+#include "load/onnx/proto/proto.h"
 #include "parallax/model.h"
 
 namespace parallax {

@@ -10,7 +10,7 @@
 
 #include "ir/graph.h"
 #include "load/external_files.h"
-#include "load/onnx/proto.h"
+#include "load/onnx/proto/proto.h"
 
 namespace parallax {
 

@@ -9,7 +9,7 @@
 
 #include "load/graph_writer.h"
 #include "load/tflite/assemble.h"
-#include "load/tflite/rules.h"
+#include "load/tflite/rules/rules.h"
 #include "load/tflite/variables.h"
 #include "ops/infer.h"
 

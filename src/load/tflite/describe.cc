@@ -8,7 +8,7 @@
 #include "load/names.h"
 #include "load/tflite/entry.h"
 #include "load/tflite/metadata.h"
-#include "load/tflite/rules.h"
+#include "load/tflite/rules/rules.h"
 #include "load/tflite/tflite.h"
 
 namespace parallax {

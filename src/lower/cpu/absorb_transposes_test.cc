@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "lower/cpu/lower.h"
 #include "ops/infer.h"
 #include "ops/params/fused_attention.h"

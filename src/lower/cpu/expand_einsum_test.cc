@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "lower/cpu/lower.h"
 #include "ops/infer.h"
 

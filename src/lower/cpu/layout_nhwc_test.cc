@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "ir/builder.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "lower/cpu/lower.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/nhwc_rules.h"

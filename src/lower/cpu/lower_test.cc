@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "ir/builder.h"
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/infer.h"
 #include "simplify/passes_test_util.h"
 #include "simplify/simplify.h"

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "lower/cpu/lower.h"
 #include "lower/patterns/patterns.h"
 #include "ops/infer.h"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "lower/patterns/patterns.h"
 #include "ops/infer.h"
 #include "simplify/passes_test_util.h"

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "ir/text.h"
+#include "ir/text/text.h"
 #include "ops/infer.h"
 #include "partition/split/split_rules.h"
 

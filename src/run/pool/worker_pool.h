@@ -29,8 +29,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/fork.h"
 #include "base/machine/cpu.h"
+#include "base/machine/fork.h"
 #include "base/mutex.h"
 #include "parallax/runtime.h"
 #include "run/pool/run_slots.h"

@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "base/status.h"
-#include "load/onnx/proto.h"
+#include "load/onnx/proto/proto.h"
 
 namespace parallax {
 

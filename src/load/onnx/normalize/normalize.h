@@ -19,7 +19,7 @@
 
 #include "ir/graph.h"
 #include "load/graph_writer.h"
-#include "load/onnx/proto.h"
+#include "load/onnx/proto/proto.h"
 #include "load/onnx/structure.h"
 
 namespace parallax {

@@ -57,8 +57,13 @@ class Reserved {
 
 class Deferred {
  public:
-  Deferred(std::size_t bytes, std::vector<Constant> sources, Fill fill)
-      : memory_(bytes), sources_(std::move(sources)), fill_(std::move(fill)) {
+  Deferred(std::size_t bytes, const Dims& dims, std::vector<Constant> sources, Fill fill,
+           std::optional<StoredForm> stored)
+      : memory_(bytes),
+        dims_(dims),
+        stored_(std::move(stored)),
+        sources_(std::move(sources)),
+        fill_(std::move(fill)) {
     for (const Constant& source : sources_) {
       depth_ = std::max(depth_, 1 + keep(source));
       holds_ = holds_ || depth_ > 1 || &uncharged(source.owner) != &source.owner;
@@ -68,6 +73,8 @@ class Deferred {
 
   std::span<const std::byte> bytes() const { return memory_.bytes(); }
   int depth() const { return depth_; }
+  const Dims& dims() const { return dims_; }
+  const std::optional<StoredForm>& stored() const { return stored_; }
   void stay() {
     const MutexLock lock(mutex_);
     stays_ = true;
@@ -131,6 +138,8 @@ class Deferred {
   int depth_ = 1;
   Mutex mutex_{LockOrder::kDeferred};
   Reserved memory_;
+  const Dims dims_;
+  const std::optional<StoredForm> stored_;
   std::vector<Constant> sources_ PX_GUARDED_BY(mutex_);
   Fill fill_ PX_GUARDED_BY(mutex_);
   bool holds_ PX_GUARDED_BY(mutex_) = false;  ///< sources that take memory as well
@@ -164,9 +173,11 @@ int Deferred::keep(const Constant& source) {
   return (*deferred)->depth();
 }
 
-Constant defer(DType dtype, const Dims& dims, std::vector<Constant> sources, Fill fill) {
+Constant defer(DType dtype, const Dims& dims, std::vector<Constant> sources, Fill fill,
+               std::optional<StoredForm> stored) {
   const auto bytes = static_cast<std::size_t>(bytes_of(dtype, dims).value_or(-1));
-  auto deferred = std::make_shared<Deferred>(bytes, std::move(sources), std::move(fill));
+  auto deferred = std::make_shared<Deferred>(bytes, dims, std::move(sources), std::move(fill),
+                                             std::move(stored));
   const std::span<const std::byte> place = deferred->bytes();
   return {dtype, dims, place, {place.data(), DeferredOwner{std::move(deferred)}}};
 }
@@ -175,8 +186,10 @@ bool may_be_deferred(DType dtype, const Dims& dims) {
   return !contains(kContentTypes, dtype) && bytes_of(dtype, dims).value_or(0) >= kDeferredBytes;
 }
 
-Constant defer_large(DType dtype, const Dims& dims, std::vector<Constant> sources, Fill fill) {
-  if (may_be_deferred(dtype, dims)) return defer(dtype, dims, std::move(sources), std::move(fill));
+Constant defer_large(DType dtype, const Dims& dims, std::vector<Constant> sources, Fill fill,
+                     std::optional<StoredForm> stored) {
+  if (may_be_deferred(dtype, dims))
+    return defer(dtype, dims, std::move(sources), std::move(fill), std::move(stored));
   std::vector<std::byte> bytes(static_cast<std::size_t>(bytes_of(dtype, dims).value_or(0)));
   (void)fill(bytes);
   return make_constant(dtype, dims, bytes);
@@ -190,6 +203,13 @@ int deferred_depth(const Constant& constant) {
 bool holds_memory(const Constant& constant) {
   const auto* const deferred = deferred_of(constant);
   return deferred != nullptr && (*deferred)->holds();
+}
+
+std::optional<StoredForm> stored_form(const Constant& constant, const Dims& dims) {
+  const auto* const deferred = deferred_of(constant);
+  const auto form = deferred == nullptr ? own_form(constant) : (*deferred)->stored();
+  const Dims& from = deferred == nullptr ? constant.dims : (*deferred)->dims();
+  return form ? reshaped_form(*form, from, dims) : std::nullopt;
 }
 
 bool is_computed(const Constant& constant) {

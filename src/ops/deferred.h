@@ -12,10 +12,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/stored_form.h"
 
 namespace parallax {
 
@@ -30,19 +32,24 @@ using Fill = std::function<Status(std::span<std::byte> bytes)>;
 /// A constant that `fill` makes of `sources`. If these lie in files, and it is not itself a
 /// source of a deferred one, its bytes are released when they are no longer in use, and computed
 /// once more when they are needed again. Then, or otherwise from the first time on, they stay, and
-/// `fill` and `sources` are released.
+/// `fill` and `sources` are released. `stored`: the form of the constant.
 /// REQUIRES: may_be_deferred(). Throws std::bad_alloc where no addresses are left.
-Constant defer(DType dtype, const Dims& dims, std::vector<Constant> sources, Fill fill);
+Constant defer(DType dtype, const Dims& dims, std::vector<Constant> sources, Fill fill,
+               std::optional<StoredForm> stored = std::nullopt);
 bool may_be_deferred(DType dtype, const Dims& dims);
 /// Makes a deferred constant if it may be deferred, otherwise computes its bytes immediately.
 /// REQUIRES: `fill` does not fail; no source is deferred where the result may not be.
-Constant defer_large(DType dtype, const Dims& dims, std::vector<Constant> sources, Fill fill);
+Constant defer_large(DType dtype, const Dims& dims, std::vector<Constant> sources, Fill fill,
+                     std::optional<StoredForm> stored = std::nullopt);
 
 /// The most deferred constants that `constant` is made of one after the other, with itself; 0: it
 /// is not deferred.
 int deferred_depth(const Constant& constant);
 /// Whether it is deferred and keeps memory of other constants until it is computed.
 bool holds_memory(const Constant& constant);
+/// Returns the form that defer() was given, or else own_form(), as that of a constant with these
+/// dimensions; nullopt if there is none. REQUIRES: `dims` have as many elements.
+std::optional<StoredForm> stored_form(const Constant& constant, const Dims& dims);
 /// Whether its bytes are there to read.
 bool is_computed(const Constant& constant);
 

@@ -131,6 +131,23 @@ TEST(Deferred, StaysWhereItsSourcesTakeMemory) {
   EXPECT_EQ(element(constant, 4), 8.0F);
 }
 
+TEST(Deferred, KnowsWhatTheFileHas) {
+  const std::vector<std::byte> zeros(2 * kElements);
+  const Constant halves = make_constant(DType::kF16, Dims{100, 200}, zeros);
+  const Fill none = [](std::span<std::byte>) -> Status { return {}; };
+  const Dims dims{200, 100};
+  const Constant made =
+      defer(DType::kF32, dims, {halves}, none, transposed_form(*own_form(halves), halves.dims, {}));
+  const auto form = stored_form(made, dims);
+  ASSERT_TRUE(form);
+  EXPECT_EQ(form->source.bytes.data(), halves.bytes.data());
+  EXPECT_EQ(form->stride(0), 1);
+  EXPECT_FALSE(stored_form(made, Dims{kElements})) << "not in their order";
+  EXPECT_FALSE(stored_form(defer(DType::kF32, dims, {halves}, none), dims));
+  EXPECT_TRUE(stored_form(halves, Dims{kElements}));
+  EXPECT_FALSE(stored_form(ramp(1), Dims{kElements}));
+}
+
 TEST(Deferred, ComputesForGood) {
   std::atomic<int> calls = 0;
   const Constant constant = sum(ramp(1), ramp(2), calls);

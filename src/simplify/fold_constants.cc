@@ -309,6 +309,26 @@ class Folder {
     });
   }
 
+  /// The result of a node with dimensions `dims`.
+  Constant deferred(NodeId id, const Dims& dims, const NarrowForm& form) const {
+    const DType dtype = graph_.values[graph_.nodes[id].outputs[0]].dtype;
+    if (graph_.nodes[id].op == OpKind::kTranspose && dtype == DType::kF32 && form.stored) {
+      // Not of the deferred f32 that is transposed, which would be kept and charged as well.
+      const auto fill = [form, dims](std::span<std::byte> into) -> Status {
+        write_numbers(form, dims, into);
+        return {};
+      };
+      return defer(dtype, dims, {form.stored->source}, fill, form.stored);
+    }
+    auto [alone, sources] = node_alone(graph_, id);
+    return defer(
+        dtype, dims, std::move(sources),
+        [evaluate = evaluate_into_, graph = std::move(alone)](std::span<std::byte> into) -> Status {
+          return evaluate(*graph, NodeId{0}, into);
+        },
+        form.stored);
+  }
+
   /// Returns false if the result may not be deferred, or its memory exceeds the quota together
   /// with the sources.
   bool defer_result(NodeId id, const Source& source) {
@@ -317,14 +337,10 @@ class Folder {
     const Dims dims = *dims_of(graph_.values[output]);
     const DType dtype = graph_.values[output].dtype;
     if (!can_charge(*quota_, *bytes_of(dtype, dims), source.weights)) return false;
-    const NarrowForm form =
-        dtype == DType::kF32 ? narrow_form(graph_, graph_.nodes[id]) : NarrowForm{};
-    auto [alone, sources] = node_alone(graph_, id);
-    Constant constant = defer(
-        dtype, dims, std::move(sources),
-        [evaluate = evaluate_into_, graph = std::move(alone)](std::span<std::byte> into) -> Status {
-          return evaluate(*graph, NodeId{0}, into);
-        });
+    // The stored elements of other dtypes are known of a Transpose alone.
+    const bool has_form = dtype == DType::kF32 || graph_.nodes[id].op == OpKind::kTranspose;
+    const NarrowForm form = has_form ? narrow_form(graph_, graph_.nodes[id]) : NarrowForm{};
+    Constant constant = deferred(id, dims, form);
     constant.is_half = form.is_half;
     constant.units = form.units;
     charge(quota_, constant, source.weights);

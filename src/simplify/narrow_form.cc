@@ -1,6 +1,9 @@
 #include "simplify/narrow_form.h"
 
+#include <algorithm>
+
 #include "ops/common.h"
+#include "ops/deferred.h"
 #include "ops/params/movement.h"
 #include "ops/params/quantised.h"
 #include "parallax/elements.h"
@@ -40,7 +43,14 @@ NarrowForm of_dequantised(const Graph& graph, const Node& node) {
   std::vector<float> units;
   for (std::int64_t i = 0; i < count; ++i)
     units.push_back(read_element<float>(DType::kF32, scales->bytes.data(), i));
-  return {false, std::make_shared<const std::vector<float>>(std::move(units))};
+  return {false, std::make_shared<const std::vector<float>>(std::move(units)),
+          stored_form(*x, x->dims)};
+}
+
+NarrowForm of_cast(const Graph& graph, const Node& node) {
+  const Constant* const x = constant_input(graph, node, 0);
+  if (x->dtype != DType::kF16) return {};
+  return {true, nullptr, stored_form(*x, x->dims)};
 }
 
 NarrowForm of_transposed(const Graph& graph, const Node& node) {
@@ -48,7 +58,9 @@ NarrowForm of_transposed(const Graph& graph, const Node& node) {
   NarrowForm form{x->is_half, x->units};
   const auto perm = params_of<TransposeParams>(node).perm;
   const bool first_stays = !perm.empty() && perm[0] == 0;
-  if (form.units != nullptr && form.units->size() > 1 && !first_stays) form.units = nullptr;
+  if (form.units != nullptr && form.units->size() > 1 && !first_stays) return {form.is_half};
+  if (const auto stored = stored_form(*x, x->dims))
+    form.stored = transposed_form(*stored, x->dims, perm);
   return form;
 }
 
@@ -57,10 +69,35 @@ NarrowForm of_transposed(const Graph& graph, const Node& node) {
 NarrowForm narrow_form(const Graph& graph, const Node& node) {
   const Constant* const x = constant_input(graph, node, 0);
   if (x == nullptr) return {};
-  if (node.op == OpKind::kCast) return {x->dtype == DType::kF16, nullptr};
+  if (node.op == OpKind::kCast) return of_cast(graph, node);
   if (node.op == OpKind::kTranspose) return of_transposed(graph, node);
   if (node.op == OpKind::kDequantizeLinear) return of_dequantised(graph, node);
   return {};
+}
+
+void write_numbers(const NarrowForm& form, const Dims& dims, std::span<std::byte> into) {
+  const Constant& source = form.stored->source;
+  const float zero = source.dtype == DType::kU8 ? 128 : 0;
+  const int last = dims.rank() - 1;
+  const std::int64_t row = last < 0 ? 1 : dims[last], step = form.stored->stride(std::max(last, 0));
+  auto* to = reinterpret_cast<float*>(into.data());
+  const std::int64_t rows = row == 0 ? 0 : dims.elements() / row;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    std::int64_t from = 0, left = i;
+    for (int axis = last - 1; axis >= 0; left /= dims[axis--])
+      from += left % dims[axis] * form.stored->stride(axis);
+    const std::int64_t first = last < 1 ? 0 : i / (rows / dims[0]);
+    for (std::int64_t j = 0; j < row; ++j, ++to) {
+      const auto x = read_element<float>(source.dtype, source.bytes.data(), from + j * step);
+      if (form.units == nullptr) {
+        *to = x;
+        continue;
+      }
+      const std::vector<float>& units = *form.units;
+      *to = (x - zero) *
+            units[units.size() == 1 ? 0 : static_cast<std::size_t>(last < 1 ? j : first)];
+    }
+  }
 }
 
 }  // namespace parallax

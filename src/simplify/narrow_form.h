@@ -1,22 +1,31 @@
 // The smaller elements that a folded constant of f32 is made of, for kernels that keep them so.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "ir/graph.h"
+#include "ir/stored_form.h"
 
 namespace parallax {
 
-/// Constant::is_half and Constant::units.
+/// Constant::is_half and Constant::units, and the elements in a file.
 struct NarrowForm {
   bool is_half = false;
-  std::shared_ptr<const std::vector<float>> units;
+  std::shared_ptr<const std::vector<float>> units = nullptr;
+  std::optional<StoredForm> stored = std::nullopt;
 };
 
-/// Returns the form of the f32 result of a node whose inputs are constants: of a Cast from f16, of
-/// a DequantizeLinear of symmetric bytes, and of a Transpose of such a result; otherwise nothing.
-/// A pure function.
+/// Returns the form of the result of a node whose inputs are constants: of a Cast from f16 to f32,
+/// of a DequantizeLinear of symmetric bytes to f32, and of a Transpose of such a result, or of f16
+/// or bytes; otherwise nothing. A pure function.
 NarrowForm narrow_form(const Graph& graph, const Node& node);
+
+/// Writes the f32 of a constant with these dimensions, with the bits of Cast and DequantizeLinear.
+/// REQUIRES: `form` has `stored`, and is_half or `units`.
+void write_numbers(const NarrowForm& form, const Dims& dims, std::span<std::byte> into);
 
 }  // namespace parallax

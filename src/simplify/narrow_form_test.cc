@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "parallax/elements.h"
 #include "simplify/passes_test_util.h"
 
 namespace parallax {
@@ -39,6 +40,43 @@ TEST(NarrowForm, OfNodesOfConstants) {
     const NarrowForm form = narrow_form(graph, graph.nodes[NodeId{0}]);
     EXPECT_EQ(form.is_half, c.is_half) << c.node;
     EXPECT_EQ(form.units == nullptr ? std::vector<float>() : *form.units, c.units) << c.node;
+    EXPECT_EQ(form.stored.has_value(), c.is_half || !c.units.empty()) << c.node;
+    EXPECT_EQ(form.stored ? form.stored->stride(0) : 3, 3) << c.node;
+  }
+}
+
+TEST(NarrowForm, WritesTheNumbersOfTransposedBytes) {
+  for (const DType dtype : {DType::kI8, DType::kU8, DType::kF16}) {
+    const Dims dims{2, 2, 3}, turned{2, 3, 2};
+    std::vector<std::byte> bytes(24);
+    for (std::int64_t i = 0; i < 12; ++i) {
+      const float x = static_cast<float>(dtype == DType::kU8 ? 120 + i : i - 8);
+      write_elements<float>(dtype, std::span(&x, 1), bytes.data(), i);
+    }
+    bytes.resize(static_cast<std::size_t>(*bytes_of(dtype, dims)));
+    const std::int64_t perm[] = {0, 2, 1};
+    const auto units = std::make_shared<const std::vector<float>>(std::vector{0.5F, 2.0F});
+    const StoredForm stored =
+        transposed_form(*own_form(make_constant(dtype, dims, bytes)), dims, perm);
+    std::vector<float> numbers(12);
+    const bool half = dtype == DType::kF16;
+    write_numbers({half, half ? nullptr : units, stored}, turned,
+                  std::as_writable_bytes(std::span(numbers)));
+    const std::vector<float> of_bytes = {-4, -2.5F, -3.5F, -2, -3, -1.5F, -4, 2, -2, 4, 0, 6};
+    const std::vector<float> of_halves = {-8, -5, -7, -4, -6, -3, -2, 1, -1, 2, 0, 3};
+    EXPECT_EQ(numbers, half ? of_halves : of_bytes) << to_string(dtype);
+  }
+}
+
+TEST(NarrowForm, OfTransposesOfWhatIsStored) {
+  for (const char* dtype : {"f16", "i8", "u8", "f32", "bf16"}) {
+    const Graph graph =
+        graph_of("const x " + std::string(dtype) + " [2, 3] = fill 1\ny = Transpose(x)\noutput y");
+    const auto form = narrow_form(graph, graph.nodes[NodeId{0}]).stored;
+    ASSERT_EQ(form.has_value(), dtype[0] != 'b' && dtype != std::string("f32")) << dtype;
+    if (!form) continue;
+    EXPECT_EQ(form->stride(0), 1);
+    EXPECT_EQ(form->stride(1), 3);
   }
 }
 

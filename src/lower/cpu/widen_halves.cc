@@ -38,6 +38,7 @@ bool follows_inputs(OpKind op) {
 }
 
 Constant widened_constant(const Constant& narrow) {
+  const auto stored = narrow.dtype == DType::kF16 ? stored_form(narrow, narrow.dims) : std::nullopt;
   const auto fill = [narrow](std::span<std::byte> into) -> Status {
     // Memory that constants are computed in is aligned.
     auto* const to = reinterpret_cast<float*>(into.data());
@@ -45,7 +46,7 @@ Constant widened_constant(const Constant& narrow) {
                   std::span<float>(to, into.size() / sizeof(float)));
     return {};
   };
-  Constant wide = defer_large(DType::kF32, narrow.dims, {narrow}, fill);
+  Constant wide = defer_large(DType::kF32, narrow.dims, {narrow}, fill, stored);
   wide.is_half = narrow.dtype == DType::kF16;
   return wide;
 }

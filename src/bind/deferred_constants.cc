@@ -60,6 +60,8 @@ std::vector<Constant> constants_packed(const Bound& bound, NodeId node) {
   const std::vector<ValueId>& inputs = bound.compiled->graph().nodes[node].inputs;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     if (!reads(bound, node, i)) add(*bound.compiled, inputs[i], found);
+  if (const PackingList* const list = bound.compiled->nodes[node].code.packings.get())
+    std::erase_if(found, [list](const Constant& one) { return list->replaces(one.bytes.data()); });
   return distinct(std::move(found));
 }
 

@@ -11,6 +11,7 @@ namespace parallax {
 /// Returns the deferred constants that nodes read in every run, also in bodies; each once.
 std::vector<Constant> constants_read(const Bound& bound);
 /// Returns the deferred constants that the kernel of a node reads only when it packs; each once.
+/// Those are not among them for which it packs what the file has.
 std::vector<Constant> constants_packed(const Bound& bound, NodeId node);
 
 /// Computes constants, several concurrently, in the order given. Errors: as compute().

@@ -2,6 +2,7 @@
 
 #include "base/status.h"
 #include "compile/compiled.h"
+#include "ops/deferred.h"
 
 namespace parallax {
 namespace {
@@ -17,6 +18,9 @@ TensorDesc describe(const Compiled& compiled, ValueId id, const Dims& dims) {
   if (!constant) return tensor;
   tensor.is_half = constant->is_half;
   tensor.units = constant->units.get();
+  if (deferred_depth(*constant) == 0) return tensor;
+  if (auto stored = stored_form(*constant, dims))
+    tensor.stored = std::make_shared<const StoredForm>(*std::move(stored));
   return tensor;
 }
 

@@ -19,6 +19,7 @@
 #include <string_view>
 
 #include "ir/graph.h"
+#include "ir/stored_form.h"
 #include "kernels/weights/packed_weights.h"
 
 namespace parallax {
@@ -33,6 +34,9 @@ struct TensorDesc {
   const std::byte* data = nullptr;
   bool is_half = false;                       ///< Constant::is_half
   const std::vector<float>* units = nullptr;  ///< Constant::units, whose life is that of `data`
+  /// Elements that `data` is made of: is_half says that they are f16, `units` that they are bytes
+  /// around 0 or 128. A kernel may pack them instead (PackedWeights::get); null if there are none.
+  std::shared_ptr<const StoredForm> stored = nullptr;
 
   /// 0 if the tensor is left out.
   std::int64_t elements() const { return present ? dims.elements() : 0; }

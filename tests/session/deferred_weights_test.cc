@@ -10,6 +10,7 @@
 #include "cache/test_folder.h"
 #include "load/onnx_test_util.h"
 #include "ops/deferred.h"
+#include "parallax/elements.h"
 #include "parallax/planner.h"
 #include "parallax/session.h"
 #include "session/model_impl.h"
@@ -198,6 +199,69 @@ TEST(DeferredWeights, AreFiltersOfConvolutions) {
   const auto slow = Session::create(model, reference)->run(inputs);
   ASSERT_TRUE(fast && slow);
   EXPECT_EQ(problem(fast->front(), slow->front(), false, true), "");
+}
+
+/// Numbers of f16, or bytes.
+std::string narrow_weights(const char* name, int type, const Ints& dims, unsigned seed) {
+  std::int64_t count = 1;
+  for (const std::int64_t dim : dims) count *= dim;
+  const std::vector<float> numbers = floats(static_cast<std::size_t>(count), seed);
+  std::string raw;
+  for (const float number : numbers) {
+    if (type == kOnnxHalf) {
+      raw += raw_data(std::vector{to_float16(number)});
+    } else {
+      raw += static_cast<char>(static_cast<std::int8_t>(100 * number));
+    }
+  }
+  return raw_tensor(name, type, dims, raw);
+}
+
+/// What is made in two steps would stay.
+TEST(DeferredWeights, AreNotComputedWhereTheFileHasWhatIsPacked) {
+  constexpr std::int64_t kHidden = 96;
+  const std::string half = narrow_weights("w", kOnnxHalf, {2 * kSide, kSide}, 1);
+  const std::string input = value_info("x", kOnnxFloat, {std::int64_t{kSide}, std::int64_t{kSide}});
+  const auto to = [](std::int64_t type) { return std::vector{attribute("to", type)}; };
+  const auto turned = [](const char* from, const char* name) {
+    return node("Transpose", {from}, {name}, {attribute("perm", Ints{0, 2, 1})});
+  };
+  const TestGraph graphs[] = {
+      {{node("Cast", {"w"}, {"c"}, to(kOnnxFloat)), node("Transpose", {"c"}, {"m"}),
+        node("MatMul", {"x", "m"}, {"y"})},
+       {half},
+       {input},
+       {value_info("y")}},
+      {{node("Cast", {"x"}, {"h"}, to(kOnnxHalf)), node("Transpose", {"w"}, {"m"}),
+        node("MatMul", {"h", "m"}, {"p"}), node("Cast", {"p"}, {"y"}, to(kOnnxFloat))},
+       {half},
+       {input},
+       {value_info("y")}},
+      {{node("Unsqueeze", {"x", "one"}, {"s"}), node("DequantizeLinear", {"w", "unit"}, {"dw"}),
+        turned("dw", "tw"), node("DequantizeLinear", {"r", "unit"}, {"dr"}), turned("dr", "tr"),
+        node("LSTM", {"s", "tw", "tr"}, {"y"}, {attribute("hidden_size", kHidden)})},
+       {int_tensor("one", {1}), float_tensor("unit", {}, {0.001F}),
+        narrow_weights("w", kOnnxInt8, {1, kSide, 4 * kHidden}, 2),
+        narrow_weights("r", kOnnxInt8, {1, kHidden, 4 * kHidden}, 3)},
+       {input},
+       {value_info("y")}},
+  };
+  const Tensor x = numbers(Dims{kSide, kSide}, std::nullopt, false);
+  const NamedInput inputs[] = {{"x", x.view()}};
+  for (const TestGraph& graph : graphs) {
+    const Model model = load(parallax::model(graph), *Runtime::create({}));
+    SCOPED_TRACE(graph.nodes.back());
+    const Count before = count(model);
+    EXPECT_GT(before.deferred, 0);
+    const auto fast = Session::create(model, {})->run(inputs);
+    ASSERT_TRUE(fast) << fast.error().to_string();
+    EXPECT_EQ(count(model), before);
+    SessionOptions reference;
+    reference.kernels = Kernels::kReference;
+    const auto slow = Session::create(model, reference)->run(inputs);
+    ASSERT_TRUE(slow) << slow.error().to_string();
+    EXPECT_EQ(problem(fast->front(), slow->front(), false, true), "");
+  }
 }
 
 /// What a branch would fail to compute fails no run that takes the other.

@@ -38,6 +38,7 @@ struct PackedBlock {
   bool lent = false;                           ///< set once: it goes with what it was packed of
   SharedBytes copy_of PX_GUARDED_BY(filling);  ///< cached content to fill it with, if not empty
   std::function<void(std::byte*)> make PX_GUARDED_BY(filling);
+  bool replaces PX_GUARDED_BY(filling) = false;  ///< `make` does not read `source`
   bool filled PX_GUARDED_BY(filling);
 };
 
@@ -56,6 +57,10 @@ struct PackedWeights::Blocks {
   /// Begin and end of constants, each as often as it was lent.
   std::multimap<const std::byte*, const std::byte*> lent PX_GUARDED_BY(mutex);
 };
+
+bool PackingList::replaces(const std::byte* source) const {
+  return std::ranges::find(replaced_, source) != replaced_.end();
+}
 
 PackedWeights::PackedWeights() : blocks_(std::make_shared<Blocks>()) {}
 PackedWeights::PackedWeights(const PackedWeights& blocks, PackingList& list)
@@ -81,9 +86,11 @@ std::shared_ptr<PackedBlock> PackedWeights::make_block(const std::byte* source,
   return block;
 }
 
-Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(
-    const std::byte* source, const std::string& layout, std::int64_t bytes,
-    std::function<void(std::byte*)> fill) {
+Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(const std::byte* source,
+                                                               const std::string& layout,
+                                                               std::int64_t bytes,
+                                                               std::function<void(std::byte*)> fill,
+                                                               std::span<const std::byte> instead) {
   std::shared_ptr<PackedBlock> block;
   {
     const MutexLock lock(blocks_->mutex);
@@ -96,10 +103,18 @@ Result<std::shared_ptr<const AlignedBytes>> PackedWeights::get(
   }
   {
     const MutexLock lock(block->filling);
-    if (!block->filled) block->make = std::move(fill);
+    // Whoever fills the block, the constant may be computed for none of its kernels.
+    if (!block->filled && (!block->replaces || !instead.empty())) {
+      block->make = std::move(fill);
+      block->replaces = !instead.empty();
+    }
   }
   if (list_ != nullptr) {
     list_->blocks_.push_back(block);
+    if (!instead.empty()) {
+      list_->replaced_.push_back(source);
+      list_->release_after(instead);
+    }
   } else {
     PX_RETURN_IF_ERROR(give_memory(*block));
     this->fill(block);

@@ -31,11 +31,15 @@ class PackingList {
   /// Releases the pages of mapped `bytes` once everything is packed. REQUIRES: the kernel does not
   /// read them while running.
   void release_after(std::span<const std::byte> bytes) { unread_.push_back(bytes); }
+  /// Returns whether no `fill` of these blocks reads the constant at `source`: it was given to
+  /// get() together with bytes to read instead.
+  bool replaces(const std::byte* source) const;
 
  private:
   friend class PackedWeights;
   std::vector<std::shared_ptr<PackedBlock>> blocks_;  ///< in the order of get()
   std::vector<std::span<const std::byte>> unread_;    ///< bytes of release_after()
+  std::vector<const std::byte*> replaced_;            ///< constants for which others are read
 };
 
 /// Thread-safe. One per Model. A packing is identified by the address of its constant and its
@@ -60,10 +64,13 @@ class PackedWeights {
   /// Returns the packing `layout` (a text that states everything the bytes depend on) of the
   /// constant at `source`, `bytes` bytes long. If it is missing, `fill` writes it, now or later,
   /// into zeroed memory; it must own everything it reads except the constant. If it throws, so does
-  /// this function, and the next call packs again. Errors: kOutOfMemory.
+  /// this function, and the next call packs again. `instead`: what `fill` reads and owns, rather
+  /// than the constant; its pages are released like those of release_after(). REQUIRES: a kernel
+  /// that gives it reads the constant for no other packing. Errors: kOutOfMemory.
   Result<std::shared_ptr<const AlignedBytes>> get(const std::byte* source,
                                                   const std::string& layout, std::int64_t bytes,
-                                                  std::function<void(std::byte*)> fill);
+                                                  std::function<void(std::byte*)> fill,
+                                                  std::span<const std::byte> instead = {});
   /// Announces a constant that may end before this object. Its packings are shared too, but each
   /// gets memory of its own. Each call needs a matching forget() before the constant ends. Throws
   /// std::bad_alloc.

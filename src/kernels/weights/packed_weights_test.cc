@@ -77,6 +77,27 @@ TEST(PackedWeights, AListPacksLaterAndInOrder) {
   EXPECT_EQ(order, "Ab") << "each block is filled once";
 }
 
+TEST(PackedWeights, WhoReadsAnotherThanTheConstantFillsTheBlock) {
+  const std::byte source{}, other{}, instead{};
+  const auto fill = [](char name) { return [name](std::byte* to) { std::memset(to, name, 8); }; };
+  for (const bool first : {false, true}) {
+    PackedWeights packed;
+    PackingList with, without;
+    PackedWeights replaces(packed, with), reads(packed, without);
+    const auto read = [&] { EXPECT_TRUE(reads.get(&source, "a", 8, fill('c'))); };
+    if (!first) read();
+    const auto block = replaces.get(&source, "a", 8, fill('i'), {&instead, 1});
+    if (first) read();
+    ASSERT_TRUE(replaces.get(&other, "a", 8, fill('o')));
+    EXPECT_TRUE(with.replaces(&source));
+    EXPECT_FALSE(with.replaces(&other));
+    EXPECT_FALSE(without.replaces(&source));
+    ASSERT_TRUE(packed.allocate(with));
+    ASSERT_TRUE(packed.fill(with));
+    EXPECT_EQ(*(*block)->data(), std::byte{'i'}) << first;
+  }
+}
+
 TEST(PackedWeights, ForgetsWhatIsPackedOfConstantsThatEnd) {
   PackedWeights packed;
   const std::byte source[30] = {};

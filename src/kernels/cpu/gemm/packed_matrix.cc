@@ -4,12 +4,15 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "base/checked.h"
 #include "base/status.h"
 #include "kernels/cpu/gemm/epilogue.h"
+#include "kernels/cpu/gemm/half_loops.h"
 #include "kernels/cpu/tiles.h"
 
 namespace parallax {
@@ -50,6 +53,52 @@ void pack_panels(const PackedMatrix& matrix, const FillPanel& fill, std::byte* t
   }
 }
 
+/// Rows of a panel that are transposed together: its rows stay in the first-level cache.
+constexpr std::int64_t kRowsOfHalves = 32;
+
+/// Copies f16 to the rows of a panel; missing columns stay zeros.
+void copy_halves(const StoredHalves& halves, std::int64_t depth, std::int64_t column,
+                 std::int64_t width, std::int64_t stride, std::byte* to) {
+  const auto size = static_cast<std::int64_t>(kHalfBytes);
+  const std::int64_t row_bytes = halves.row_stride * size;
+  const std::int64_t column_bytes = halves.column_stride * size;
+  const std::byte* const from = halves.form->source.bytes.data() + column * column_bytes;
+  if (halves.column_stride == 1) {
+    for (std::int64_t k = 0; k < depth; ++k)
+      std::memcpy(to + k * stride * size, from + k * row_bytes, to_size(width) * kHalfBytes);
+    return;
+  }
+  for (std::int64_t begin = 0; begin < depth; begin += kRowsOfHalves) {
+    const std::int64_t end = std::min(depth, begin + kRowsOfHalves);
+    for (std::int64_t j = 0; j < width; ++j)
+      for (std::int64_t k = begin; k < end; ++k)
+        std::memcpy(to + (k * stride + j) * size, from + k * row_bytes + j * column_bytes,
+                    kHalfBytes);
+  }
+}
+
+void pack_halves(const PackedMatrix& matrix, const StoredHalves& halves, std::byte* to) {
+  for (std::int64_t p = 0; p < matrix.panels(); ++p) {
+    const std::int64_t stride = matrix.stride(p);
+    copy_halves(halves, matrix.depth, matrix.column(p), matrix.width(p), stride, to);
+    to += matrix.depth * stride * static_cast<std::int64_t>(kHalfBytes);
+  }
+}
+
+/// Packs the matrix that `pack` writes, of the constant `source` or else of `instead`.
+Result<PackedMatrix> pack_with(PackedMatrix matrix, const std::byte* source,
+                               const std::string& layout, std::function<void(std::byte*)> pack,
+                               std::span<const std::byte> instead, PackedWeights& packed) {
+  const auto bytes = matrix.size();
+  if (!bytes)
+    return tl::unexpected(
+        Error{Stage::kCompile, ErrorCode::kOutOfMemory, {}, "packed weights do not fit 63 bits"});
+  const std::string named = fmt::format("{} {} panel {} vector {}", matrix.type->name, layout,
+                                        matrix.widths.panel, matrix.widths.vector);
+  PX_ASSIGN(matrix.bytes, packed.get(source, named, *bytes, std::move(pack), instead));
+  return matrix;
+}
+
 }  // namespace
 
 PackedMatrix::PackedMatrix(const GemmType& of, std::int64_t rows, std::int64_t width)
@@ -86,28 +135,28 @@ const std::byte* PackedMatrix::row(std::int64_t panel, std::int64_t step) const 
 
 Result<PackedMatrix> pack_matrix(PackedMatrix matrix, const std::byte* source,
                                  const std::string& layout, FillPanel fill, PackedWeights& packed) {
-  const auto bytes = matrix.size();
-  if (!bytes)
-    return tl::unexpected(
-        Error{Stage::kCompile, ErrorCode::kOutOfMemory, {}, "packed weights do not fit 63 bits"});
-  const std::string named = fmt::format("{} {} panel {} vector {}", matrix.type->name, layout,
-                                        matrix.widths.panel, matrix.widths.vector);
   const auto pack = [matrix, fill = std::move(fill)](std::byte* to) {
     pack_panels(matrix, fill, to);
   };
-  PX_ASSIGN(matrix.bytes, packed.get(source, named, *bytes, pack));
-  return matrix;
+  return pack_with(std::move(matrix), source, layout, pack, {}, packed);
 }
 
 Result<PackedMatrix> pack_matrix(const GemmType& type, const PackSource& source,
                                  PackedWeights& packed) {
   const std::string layout = fmt::format("matmul {}x{}{} alpha {}", source.depth, source.columns,
                                          source.transposed ? " transposed" : "", source.alpha);
-  const auto fill = [source](const PackedMatrix& matrix, std::int64_t p, float* to) {
-    fill_panel(source, matrix.column(p), matrix.width(p), matrix.stride(p), to);
-  };
-  return pack_matrix(PackedMatrix(type, source.depth, source.columns), source.data, layout, fill,
+  PackedMatrix matrix(type, source.depth, source.columns);
+  if (&type == &half_gemm_type() && source.halves.form != nullptr) {
+    const auto pack = [matrix, halves = source.halves](std::byte* to) {
+      pack_halves(matrix, halves, to);
+    };
+    return pack_with(std::move(matrix), source.data, layout, pack, source.halves.form->source.bytes,
                      packed);
+  }
+  const auto fill = [source](const PackedMatrix& of, std::int64_t p, float* to) {
+    fill_panel(source, of.column(p), of.width(p), of.stride(p), to);
+  };
+  return pack_matrix(std::move(matrix), source.data, layout, fill, packed);
 }
 
 const void* rows_of_steps(const PackedMatrix& b, const void* from, std::int64_t rows,

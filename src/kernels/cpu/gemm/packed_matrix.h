@@ -47,12 +47,18 @@ using FillPanel = std::function<void(const PackedMatrix& matrix, std::int64_t pa
 Result<PackedMatrix> pack_matrix(PackedMatrix matrix, const std::byte* source,
                                  const std::string& layout, FillPanel fill, PackedWeights& packed);
 
+/// The f16 that a matrix of f32 is made of, one by one.
+struct StoredHalves {
+  std::shared_ptr<const StoredForm> form;          ///< null: not known
+  std::int64_t row_stride = 0, column_stride = 0;  ///< elements of `form` between rows, and columns
+};
 /// The matrix alpha * B. `data` is B [depth, columns], f32, or its transpose.
 struct PackSource {
   const std::byte* data = nullptr;  ///< any alignment
   std::int64_t depth = 0, columns = 0;
   bool transposed = false;
   float alpha = 1;
+  StoredHalves halves = {};  ///< those of B, packed instead of `data` if the type packs f16
 };
 /// Packs the matrix, shared through `packed` with every kernel that asks for the same. Errors:
 /// kOutOfMemory.

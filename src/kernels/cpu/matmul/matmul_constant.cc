@@ -4,6 +4,7 @@
 // bf16 is requested, weights are rounded when they are packed, and rows by each tile into its
 // scratch; sums, bias and activation are f32.
 #include <optional>
+#include <utility>
 
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
@@ -109,6 +110,15 @@ bool takes(const KernelRequest& request, const std::optional<ConstantProduct>& p
          (!request.has(2) || is_bias(request.inputs[2], product->source.columns));
 }
 
+/// Returns the product with the f16 that its constant is made of.
+PackSource with_halves(PackSource source, const TensorDesc& b) {
+  if (b.stored == nullptr || b.stored->source.dtype != DType::kF16) return source;
+  const int rank = b.dims.rank();
+  source.halves = {b.stored, b.stored->stride(rank - 2), b.stored->stride(rank - 1)};
+  if (source.transposed) std::swap(source.halves.row_stride, source.halves.column_stride);
+  return source;
+}
+
 /// Creates the kernel with packed weights of that precision.
 Result<std::unique_ptr<Kernel>> panels(const KernelRequest& request, Precision precision,
                                        const std::optional<ConstantProduct>& product) {
@@ -116,7 +126,8 @@ Result<std::unique_ptr<Kernel>> panels(const KernelRequest& request, Precision p
   const bool half =
       precision == Precision::kF32 && request.inputs[1].is_half && product->source.alpha == 1.0F;
   const GemmType& type = half ? half_gemm_type() : gemm_type(precision);
-  PX_ASSIGN(PackedMatrix b, pack_matrix(type, product->source, request.packed));
+  PX_ASSIGN(PackedMatrix b,
+            pack_matrix(type, with_halves(product->source, request.inputs[1]), request.packed));
   return std::make_unique<ConstantMatMul>(product->rows, std::move(b),
                                           *fused_activation(request.node), *request.machine);
 }

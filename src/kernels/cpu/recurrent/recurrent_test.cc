@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/cpu/cpu_test_util.h"
+#include "kernels/cpu/tiles.h"
 #include "kernels/recurrent_shape.h"
 
 namespace parallax {
@@ -102,6 +103,61 @@ TEST(CpuRecurrent, ReadsWeightsOfBytes) {
         << "units are ignored";
     for (std::size_t i = 0; i < 3; ++i) expect_close(got->outputs[i], (*want)[i], {1e-4, 1e-5});
   }
+}
+
+/// Returns the bytes of weights [directions, rows, depth], which lie as [directions, depth, rows] or
+/// as the weights.
+StoredForm stored_bytes(const Tensor& w, const std::vector<float>& units, DType dtype,
+                        bool turned) {
+  const std::int64_t d = w.dims()[0], rows = w.dims()[1], depth = w.dims()[2];
+  const std::vector<float> weights = test_values<float>(w);
+  std::vector<std::byte> bytes(weights.size());
+  for (std::int64_t i = 0; i < std::ssize(weights); ++i) {
+    const std::int64_t direction = i / (rows * depth), row = i / depth % rows, k = i % depth;
+    const float unit = units.size() == 1 ? units[0] : units[to_size(direction)];
+    const int zero = dtype == DType::kU8 ? 128 : 0;
+    const int number = static_cast<int>(std::lround(weights[to_size(i)] / unit)) + zero;
+    const std::int64_t at = turned ? (direction * depth + k) * rows + row : i;
+    bytes[to_size(at)] = static_cast<std::byte>(number);
+  }
+  const Dims dims = turned ? Dims{d, depth, rows} : w.dims();
+  const StoredForm form = *own_form(make_constant(dtype, dims, bytes));
+  const std::int64_t perm[] = {0, 2, 1};
+  return turned ? transposed_form(form, dims, perm) : form;
+}
+
+TEST(CpuRecurrent, PacksTheBytesOfAFile) {
+  static const std::vector<float> kUnits = {0.003F, 0.005F}, kOne = {0.004F};
+  KernelRun run =
+      recurrent_run({OpKind::kLSTM, 5, 2, 9, 17, recurrent_attributes("bidirectional"), true});
+  for (const std::size_t i : {1U, 2U}) {
+    std::vector<float> weights = test_values<float>(*run.inputs[i]);
+    for (std::size_t at = 0; at < weights.size(); ++at) {
+      const float unit = i == 2 ? kOne[0] : kUnits[2 * at / weights.size()];
+      weights[at] = std::nearbyint(weights[at] / unit) * unit;
+    }
+    run.inputs[i] = test_tensor<float>(run.inputs[i]->dims(), weights);
+  }
+  const auto outputs_of = [&run](std::optional<DType> stored, bool turned) {
+    const std::vector<std::byte> unread(std::size_t{64} << 10);
+    const KernelMaker make = [&](KernelRequest request) {
+      std::vector<TensorDesc> inputs(request.inputs.begin(), request.inputs.end());
+      for (const std::size_t i : {1U, 2U}) {
+        inputs[i].units = i == 1 ? &kUnits : &kOne;
+        if (!stored) continue;
+        inputs[i].stored = std::make_shared<const StoredForm>(
+            stored_bytes(*run.inputs[i], *inputs[i].units, *stored, turned));
+        inputs[i].data = unread.data() + i;
+      }
+      request.inputs = inputs;
+      return test_detail::make_of(request, KernelLibrary::kCpu);
+    };
+    return test_values<float>(run_kernel_tiles(run, make).value().outputs[0]);
+  };
+  const std::vector<float> want = outputs_of(std::nullopt, false);
+  for (const DType dtype : {DType::kI8, DType::kU8})
+    for (const bool turned : {false, true})
+      EXPECT_EQ(outputs_of(dtype, turned), want) << to_string(dtype) << " " << turned;
 }
 
 TEST(CpuRecurrent, EveryActivation) {

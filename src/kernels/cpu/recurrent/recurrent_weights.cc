@@ -69,6 +69,24 @@ void pack_recurrent(const Packing& p, const std::vector<float>& units, const std
   }
 }
 
+/// Packs the bytes that weights [directions, gates * hidden, depth] are made of; padding stays zero.
+void pack_stored_bytes(const Packing& p, const StoredForm& from, std::int8_t* to) {
+  // Without their sign bit, bytes around 128 are those around 0.
+  const int flip = from.source.dtype == DType::kU8 ? 0x80 : 0;
+  const std::int64_t step = p.gates * p.lanes, stride = from.stride(1);
+  for (std::int64_t block = 0; block < p.directions * p.blocks; ++block, to += step * p.depth) {
+    const std::int64_t direction = block / p.blocks, first = block % p.blocks * p.lanes;
+    const std::int64_t count = std::min(p.lanes, p.hidden - first);
+    for (std::int64_t at = 0; at < p.depth * p.gates; ++at) {
+      const std::int64_t k = at / p.gates, row = at % p.gates * p.hidden + first;
+      const std::byte* const x =
+          from.source.bytes.data() + direction * from.stride(0) + row * stride + k * from.stride(2);
+      for (std::int64_t j = 0; j < count; ++j)
+        to[at * p.lanes + j] = static_cast<std::int8_t>(std::to_integer<int>(x[j * stride]) ^ flip);
+    }
+  }
+}
+
 /// Returns the sum of the biases of gate `gate` for element j.
 float gate_bias(const Packing& p, const std::byte* bias, std::int64_t direction, std::int64_t gate,
                 std::int64_t j) {
@@ -120,12 +138,40 @@ bool are_bytes(const TensorDesc& w, const TensorDesc& r, const Packing& p) {
   };
   return p.gates == 4 && has_units(w) && has_units(r);
 }
+/// Whether the bytes that weights of an LSTM are made of are known.
+bool has_stored_bytes(const TensorDesc& tensor) {
+  return tensor.stored != nullptr && tensor.dims.rank() == 3 &&
+         (tensor.stored->source.dtype == DType::kI8 || tensor.stored->source.dtype == DType::kU8);
+}
 /// Returns the bytes of f32 in `blocks` blocks for every direction; nullopt if 63 bits do not hold
 /// it.
 std::optional<std::int64_t> recurrent_bytes(const Packing& p, std::int64_t in_block) {
   auto size = checked_mul(p.blocks * p.directions, p.lanes);
   if (size) size = checked_mul(*size, in_block);
   return size ? checked_mul(*size, kFloatBytes) : size;
+}
+
+/// Packs W or R, whose packing has `bytes` bytes of f32.
+Result<std::shared_ptr<const AlignedBytes>> pack_recurrent_weights(
+    PackedWeights& packed, const std::string& name, const Packing& p, const TensorDesc& from,
+    bool as_bytes, std::int64_t bytes) {
+  const std::string layout = fmt::format("{} depth {}", name, p.depth);
+  if (!as_bytes)
+    return packed.get(from.data, layout, bytes, [p, data = from.data](std::byte* to) {
+      pack_recurrent(p, {}, data, reinterpret_cast<float*>(to));
+    });
+  const std::string of_bytes = layout + " bytes";
+  if (!has_stored_bytes(from))
+    return packed.get(from.data, of_bytes, bytes / kFloatBytes,
+                      [p, units = *from.units, data = from.data](std::byte* to) {
+                        pack_recurrent(p, units, data, reinterpret_cast<std::int8_t*>(to));
+                      });
+  return packed.get(
+      from.data, of_bytes, bytes / kFloatBytes,
+      [p, form = from.stored](std::byte* to) {
+        pack_stored_bytes(p, *form, reinterpret_cast<std::int8_t*>(to));
+      },
+      from.stored->source.bytes);
 }
 
 /// Returns the matrix of a direction, which has `size` elements.
@@ -190,21 +236,11 @@ Result<std::optional<RecurrentWeights>> recurrent_weights(const KernelRequest& r
     weights.w_units = *w.units;
     weights.r_units = *r.units;
   }
-  const auto pack = [&](const TensorDesc& from, std::int64_t depth, std::int64_t bytes) {
-    Packing own = p;
-    own.depth = depth;
-    const auto floats = [own, data = from.data](std::byte* to) {
-      pack_recurrent(own, {}, data, reinterpret_cast<float*>(to));
-    };
-    const std::string layout = fmt::format("{} depth {}", name, depth);
-    if (!as_bytes) return request.packed.get(from.data, layout, bytes, floats);
-    const auto numbers = [own, units = *from.units, data = from.data](std::byte* to) {
-      pack_recurrent(own, units, data, reinterpret_cast<std::int8_t*>(to));
-    };
-    return request.packed.get(from.data, layout + " bytes", bytes / kFloatBytes, numbers);
-  };
-  PX_ASSIGN(weights.w, pack(w, s.inputs, *w_bytes));
-  PX_ASSIGN(weights.r, pack(r, s.hidden, *r_bytes));
+  PX_ASSIGN(weights.w, pack_recurrent_weights(request.packed, name, p, w, as_bytes, *w_bytes));
+  Packing of_state = p;
+  of_state.depth = s.hidden;
+  PX_ASSIGN(weights.r,
+            pack_recurrent_weights(request.packed, name, of_state, r, as_bytes, *r_bytes));
   const std::byte* const bias = request.has(Rec::kB) ? request.inputs[Rec::kB].data : nullptr;
   PX_ASSIGN(weights.bias,
             request.packed.get(bias == nullptr ? r.data : bias,

@@ -25,7 +25,6 @@ constexpr bool kManyRegisters = true;
 #else
 constexpr bool kManyRegisters = false;
 #endif
-constexpr std::size_t kMostRows = 4;
 /// Columns that R rows are multiplied with together.
 template <std::size_t R>
 constexpr std::size_t kColumns = R == 1                     ? 4
@@ -47,7 +46,8 @@ HWY_INLINE void add_chunk(const BitColumns<kBits>& columns, const BitFields<kBit
     words[j] = fields.begin(columns.template words<kWhole>(at, chunk, C));
     PX_UNROLL for (std::size_t r = 0; r < R; ++r) sum[r][j] = hn::Zero(d);
   }
-  PX_UNROLL for (std::size_t i = 0; i < kEach; ++i) {
+#pragma GCC unroll 4  // fewer registers wait; 16 would be much code
+  for (std::size_t i = 0; i < kEach; ++i) {
     PX_UNROLL for (std::size_t j = 0; j < C; ++j) {
       const auto weights = fields.next(words[j]);
       PX_UNROLL for (std::size_t r = 0; r < R; ++r) {
@@ -70,6 +70,24 @@ HWY_INLINE void add_chunk(const BitColumns<kBits>& columns, const BitFields<kBit
   }
 }
 
+struct ChunkRange {
+  std::int64_t begin, end;
+};
+
+/// Adds to `total`, a vector, the products of a row and a column in chunks that may be cut, or lie
+/// at the end of an array.
+template <int kBits, bool kZeros>
+HWY_NOINLINE void add_last_chunks(const BitColumns<kBits>& columns, std::int64_t column,
+                                  ChunkRange chunks, const float* HWY_RESTRICT x, float* total) {
+  const FloatTag d;
+  const BitFields<kBits> fields;
+  const std::size_t step = (kPerWord<kBits> + 1) * hn::Lanes(d);
+  FloatVec sum[1][1] = {{hn::LoadU(d, total)}};
+  for (std::int64_t chunk = chunks.begin; chunk < chunks.end; ++chunk, x += step)
+    add_chunk<kBits, false, kZeros>(columns, fields, column, chunk, x, 0, sum);
+  hn::StoreU(sum[0][0], d, total);
+}
+
 /// Multiplies R arranged rows from `row` on with C columns.
 template <int kBits, bool kZeros, std::size_t R, std::size_t C>
 HWY_INLINE void multiply_group(const BitColumns<kBits>& columns, const BitsMatrix& matrix,
@@ -89,8 +107,20 @@ HWY_INLINE void multiply_group(const BitColumns<kBits>& columns, const BitsMatri
   std::int64_t chunk = 0;
   for (; chunk < whole; ++chunk, x += step)
     add_chunk<kBits, true, kZeros>(columns, fields, column, chunk, x, stride, total);
-  for (; chunk < chunks; ++chunk, x += step)
-    add_chunk<kBits, false, kZeros>(columns, fields, column, chunk, x, stride, total);
+  if (chunk < chunks) {
+    HWY_ALIGN float sums[R * C * hn::MaxLanes(FloatTag())];
+    PX_UNROLL for (std::size_t r = 0; r < R; ++r) {
+      PX_UNROLL for (std::size_t j = 0; j < C; ++j)
+          hn::Store(total[r][j], d, sums + (r * C + j) * hn::Lanes(d));
+    }
+    for (std::size_t i = 0; i < R * C; ++i)
+      add_last_chunks<kBits, kZeros>(columns, column + static_cast<std::int64_t>(i % C),
+                                     {chunk, chunks}, x + i / C * stride, sums + i * hn::Lanes(d));
+    PX_UNROLL for (std::size_t r = 0; r < R; ++r) {
+      PX_UNROLL for (std::size_t j = 0; j < C; ++j) total[r][j] =
+          hn::Load(d, sums + (r * C + j) * hn::Lanes(d));
+    }
+  }
   PX_UNROLL for (std::size_t j = 0; j < C; ++j) {
     const std::int64_t at = column + static_cast<std::int64_t>(j);
     float bias = 0;
@@ -121,15 +151,10 @@ HWY_NOINLINE void multiply_rows(const BitsMatrix& matrix, const BitsRows& produc
 
 template <int kBits, bool kZeros>
 void multiply_rows_of(const BitsMatrix& matrix, const BitsRows& product) {
-  using Multiply = void (*)(const BitsMatrix&, const BitsRows&, std::int64_t);
-  constexpr Multiply kTable[kMostRows] = {
-      multiply_rows<kBits, kZeros, 1>, multiply_rows<kBits, kZeros, 2>,
-      multiply_rows<kBits, kZeros, 3>, multiply_rows<kBits, kZeros, 4>};
-  for (std::int64_t row = 0; row < product.count;) {
-    const std::int64_t rows = std::min<std::int64_t>(product.count - row, kMostRows);
-    kTable[rows - 1](matrix, product, row);
-    row += rows;
-  }
+  std::int64_t row = 0;
+  for (; row + 4 <= product.count; row += 4) multiply_rows<kBits, kZeros, 4>(matrix, product, row);
+  for (; row + 2 <= product.count; row += 2) multiply_rows<kBits, kZeros, 2>(matrix, product, row);
+  if (row < product.count) multiply_rows<kBits, kZeros, 1>(matrix, product, row);
 }
 
 template <int kBits>

@@ -31,7 +31,8 @@ HWY_INLINE FloatVec softplus_f32(FloatTag d, FloatVec x) {
   return hn::Add(high, log_f32(d, hn::Add(hn::Set(d, 1.0F), e)));
 }
 
-HWY_INLINE FloatVec other_gate(FloatTag d, const GateActivation& activation, FloatVec x) {
+/// Returns the activations that few models have. A call, since each step has five gates.
+HWY_NOINLINE FloatVec other_gate(FloatTag d, const GateActivation& activation, FloatVec x) {
   const auto alpha = hn::Set(d, activation.alpha), beta = hn::Set(d, activation.beta);
   const auto one = hn::Set(d, 1.0F);
   const auto negative = hn::Lt(x, hn::Zero(d));

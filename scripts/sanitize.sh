@@ -1,41 +1,52 @@
 #!/usr/bin/env bash
 # Builds and runs every test under AddressSanitizer + UBSan, then what has threads under ThreadSanitizer: sanitize.sh [--all] [JOBS]
 #
-# Kernels are compiled for this CPU's instruction sets from AVX2 on, and tests that take long and show these checkers little are left
-# out; --all: kernels for each set that the library has, and every test.
+# Kernels are compiled for this CPU's instruction sets from AVX2 on, with threads for AVX2, and what takes long and shows these checkers little is left out; --all,
+# which `make nightly` takes: kernels for each set that the library has, the examples, every test.
 #
 # UBSan leaves out null, vptr and object-size: AddressSanitizer stops at the same places, and they are two fifths of the time
 # that compiling takes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-native=ON
+native=ON examples=OFF
 # Print or compare figures, or look for planted faults in the checks themselves; GoogleTest's tests as its filter has them.
-slow_cli='^cli/(arguments|bench|fuzz|images|info|paper|parity|plan|simulate|types)$'
-slow='*FindsWhatIsPlanted*:*ARightDelegatePasses*'
+slow_cli='arguments|bench|bench_pages|english|fuzz|images|info|paper|parity|plan|scores|simulate|sysroot|types'
+# Run whole processes, a second each, where tests of the library come by the same code.
+slow_cli+='|control_flow_forms|delegate_profile|delegates|examples|expected|growing_state|known_inputs|mask_filter|numbers'
+slow='*FindsWhatIsPlanted*:*ARightDelegatePasses*:*HalfStorage*:*EveryFormIsAGraph*:*LeavesOutWhatIsRefusedWhenAsked'
 # Compare results that tests of each kernel compare too; most of the time of OpenCL's is the driver's compiler.
 slow+=':*DecompositionTest*:OpenClTuning.*:OpenClHalf.*:OpenClAttention.AnyShape:OpenClElementwise.*:Zoo/UserMemoryOfModels.*/yolov8n'
-slow+=':*RunningAndDestroying/DigitsWithoutFolder:*RunningAndDestroying/DigitsFromCache'
-# Fail each allocation of a model's run, one after the other: of six ways to run a model two stay.
-slow+=':*OutOfMemory.RunningAndDestroying/AllSortsIn*:*OutOfMemory.RunningAndDestroying/Digits:*RunningAndDestroying/DigitsInBf16'
+# Fail each allocation of a model's run, one after the other: of eight ways to run a model two stay, of eight to load one four, as others load in the same way.
+slow+=':*RunningAndDestroying/DigitsWithoutFolder:*RunningAndDestroying/DigitsFromCache:*RunningAndDestroying/DigitsInBf16'
+slow+=':*RunningAndDestroying/AllSortsIn*:*RunningAndDestroying/Digits:*OutOfMemory.Loading/DigitsOnThreads'
+slow+=':*OutOfMemory.Loading/DigitsInBf16:*OutOfMemory.Loading/AllSortsIn*'
+# Are about work that must not grow with the square of a graph, or step through many budgets.
+slow+=':AllPasses.LargeGraphs:*InLinearTime:ChooseByOverlap.*VeryManyRegions:Object.DeepOnes*:Packing.TakesManyBuffers'
+slow+=':*WhatSufficesForTheCpuSuffices:RunTimeRegions.ALargerBudgetSufficesToo'
+# Run a program in six ways, of which three stay: each scheduler once.
+slow+=':Ways/*Layers1:Ways/*Dataflow1*:Ways/*Dataflow4'
 # Compare numbers over many shapes, on memory that other tests use in the same way.
 slow_address="$slow:CpuAttention.AgreesWithReference:RunTimeViews.HaveTheElementsOfWhatTheyView:NotFinite.Convolutions"
 # Are about what threads do at the same time, which the second checker looks at.
-slow_address+=':MixedRuns.ShareFreeMemory:CoresSession.*:StoppedRun.NoBody*:*DataDependent:CoExecution.*'
+slow_address+=':MixedRuns.ShareFreeMemory:CoresSession.*:StoppedRun.NoBody*:*CallersHold*:CoExecution.*:*DelegateLocks.*'
+slow_address+=':*TheLastTryWaitsForNoDevice*:RunTimeRegions.ThreadsRunOtherSizesAtOnce:PlanPinTest.ThreadsLoseNothing'
 # One thread computes, or tests that stay do what several do.
-slow_thread="$slow:*NotFinite*:*HaveTheElementsOfWhatTheyView*:*EveryFormIsAGraph*:*HalfStorage*:*RunningAndDestroying/*"
-slow_thread+=':*SessionSizes*DataDependent:PlanPinTest.AFullFile*:PlanPinTest.ThreadsLoseNothing:HostileTflite.*:Zoo/UserMemory*/distilbert'
-share=3  # of the hostile models
+slow_thread="$slow:*NotFinite*:*HaveTheElementsOfWhatTheyView*:*RunningAndDestroying/*:*OutOfMemory.Loading/*:Ways/*Sequential1"
+slow_thread+=':*SessionSizes*DataDependent:PlanPinTest.AFullFile*:PlanPinTest.*LoseNothing:HostileTflite.*:Zoo/UserMemory*/distilbert'
+slow_thread+=':GrowingState.*:*Snapshot*:DelegatedPlan.*:GraphVariants.*:ElementwiseChain.*:Broadcast.*:TfliteCustomOptions.*'
+slow_thread+=':*DelegateBudget.SufficesForEachSize/*:OpenClConstants.*:ConformanceTest.FailsTheLine*'
+cases=10 share=3  # of the hostile models
 if [[ ${1:-} == --all ]]; then
-  native=OFF slow_cli='^$' slow='' slow_address='' slow_thread='' share=1
+  native=OFF examples=ON slow_cli='none' slow_address='' slow_thread='' cases=25 share=1
   shift
 fi
 jobs=${1:-$(nproc)}
 export UBSAN_OPTIONS=print_stacktrace=1
-export RC_PARAMS="max_success=25 seed=1"  # random cases of a property; `make test` takes 100
-cmake --preset asan-ubsan -DPARALLAX_NATIVE_KERNELS=$native > /dev/null
+export RC_PARAMS="max_success=$cases seed=1"  # random cases of a property; `make test` takes 100
+cmake --preset asan-ubsan -DPARALLAX_NATIVE_KERNELS=$native -DPARALLAX_BUILD_EXAMPLES=$examples > /dev/null
 scripts/build.sh asan-ubsan "$jobs"
 # Without what runs other builds, or looks at scripts and docs.
-PARALLAX_HOSTILE_SHARE=$share GTEST_FILTER="*-$slow_address" scripts/test.sh build/asan-ubsan "$jobs" -E "^cli/(demo|docs|gains|newcomer|setup|skipped|tables|tidy)$|$slow_cli"
+PARALLAX_HOSTILE_SHARE=$share GTEST_FILTER="*-$slow_address" scripts/test.sh build/asan-ubsan "$jobs" -E "^cli/(demo|docs|gains|newcomer|setup|skipped|tables|tidy|$slow_cli)$"
 
 # What starts threads, and the command line over all of it; others are pure functions, which a second look shows nothing
 # new about.

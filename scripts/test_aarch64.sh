@@ -3,7 +3,7 @@
 #
 #     all       every unit test but those of $bytes, the tool on digits, and the five models' outputs beside those of build/release: models of $MODELS
 #               where that names a folder, otherwise of the zoo
-#     --part    what differs with the instruction set, in the five minutes that .ci/run has for it: kernels, execution and the digits
+#     --part    what differs with the instruction set: tests of kernels, and the digits, for which all but tests is compiled
 set -euo pipefail
 cd "$(dirname "$0")/.."
 # They run whole models many times, a quarter of an hour each in the emulator, and count bytes, which are those of any other machine.
@@ -11,8 +11,8 @@ bytes='^session/(Models/Zoo\.NeverTakesMoreThanItsBudget|Zoo/UserMemoryOfModels\
 targets=() tests=(-E "$bytes") left_out="tests that count the bytes of whole models ($bytes), which are the same on any machine; \`make test\` runs them"
 if [[ ${1:-} == --part ]]; then
   shift
-  targets=(parallax_cli px_{kernels,run}_test)
-  tests=(-R '^(kernels|run)/[0-9]|^cli/aarch64$') left_out="what \`make test-aarch64\` runs besides: other unit tests and the five models"
+  targets=(parallax_cli px_kernels_test)
+  tests=(-R '^kernels/[0-9]|^cli/aarch64$') left_out="what \`make test-aarch64\` runs besides: other unit tests and the five models"
 fi
 jobs=${1:-$(nproc)}
 scripts/setup.sh aarch64

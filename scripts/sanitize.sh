@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds and runs every test under AddressSanitizer + UBSan, then what has threads under ThreadSanitizer: sanitize.sh [--all] [JOBS]
 #
-# Kernels are compiled for this CPU's instruction sets from AVX2 on, with threads for AVX2, and what takes long and shows these checkers little is left out; --all,
+# Kernels are compiled for this CPU's instruction sets from AVX2 on, and what takes long and shows these checkers little is left out; --all,
 # which `make nightly` takes: kernels for each set that the library has, the examples, every test.
 #
 # UBSan leaves out null, vptr and object-size: AddressSanitizer stops at the same places, and they are two fifths of the time

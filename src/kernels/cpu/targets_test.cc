@@ -2,12 +2,9 @@
 
 #include "kernels/cpu/convolution/convolution_test_util.h"
 #include "kernels/cpu/gemm/gemm_type.h"
-#include "kernels/cpu/targets.h"
+#include "kernels/cpu/targets_test_util.h"
 #include "kernels/packing_version.h"
 #include "parallax/elements.h"
-
-// Highway must follow the choice of targets.
-#include <hwy/highway.h>
 
 namespace parallax {
 namespace {
@@ -105,21 +102,6 @@ std::vector<std::pair<KernelRun, Tolerance>> runs_of_every_loop() {
   return runs;
 }
 
-/// Restricts Highway to `targets` until it is destroyed.
-class OnlyTargets {
- public:
-  explicit OnlyTargets(std::int64_t targets) { choose(targets); }
-  ~OnlyTargets() { choose(0); }
-  OnlyTargets(const OnlyTargets&) = delete;
-  OnlyTargets& operator=(const OnlyTargets&) = delete;
-
- private:
-  static void choose(std::int64_t targets) {
-    hwy::SetSupportedTargetsForTest(targets);
-    hwy::GetChosenTarget().Update(hwy::SupportedTargets());
-  }
-};
-
 TEST(CpuTargets, TheOneThatIsNamedIsOneThatKernelsHave) {
   std::vector<std::string> names;
   for (std::int64_t target = 1; target > 0 && target <= HWY_SCALAR; target <<= 1)
@@ -130,19 +112,12 @@ TEST(CpuTargets, TheOneThatIsNamedIsOneThatKernelsHave) {
 }
 
 TEST(CpuTargets, EveryInstructionSetOfThisMachineAgreesWithReference) {
-  const std::int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
-  int tried = 0;
-  for (std::int64_t target = 1; target > 0 && target <= HWY_SCALAR; target <<= 1) {
-    if ((supported & target) == 0) continue;
-    SCOPED_TRACE(hwy::TargetName(target));
-    const OnlyTargets only(target);
-    ++tried;
+  for_each_target([](std::int64_t) {
     for (const auto& [run, tolerance] : runs_of_every_loop()) {
       SCOPED_TRACE(to_string(run.op));
       expect_same_as_reference(run, tolerance);
     }
-  }
-  EXPECT_GE(tried, 1);
+  });
 }
 
 /// Packs every f16 and multiplies it by 1.
@@ -152,11 +127,7 @@ TEST(CpuTargets, WidenEveryHalf) {
   for (std::size_t i = 0; i < kCount; ++i) halves[i] = static_cast<std::uint16_t>(i);
   std::vector<float> wanted(kCount);
   read_elements<float>(DType::kF16, std::as_bytes(std::span(halves)).data(), 0, wanted);
-  const std::int64_t supported = hwy::SupportedTargets() & HWY_TARGETS;
-  for (std::int64_t target = 1; target > 0 && target <= HWY_SCALAR; target <<= 1) {
-    if ((supported & target) == 0) continue;
-    SCOPED_TRACE(hwy::TargetName(target));
-    const OnlyTargets only(target);
+  for_each_target([&](std::int64_t) {
     const GemmType& type = half_gemm_type();
     const MatMulWidths widths = type.widths();
     std::vector<std::uint16_t> packed(widths.panel);
@@ -180,7 +151,7 @@ TEST(CpuTargets, WidenEveryHalf) {
         }
       }
     }
-  }
+  });
 }
 
 }  // namespace

@@ -16,7 +16,8 @@ void byte_panel(const MatMulPanel& panel);
 
 /// Implements byte_panel() on any CPU; accepts panels of any multiple of its vector.
 void portable_byte_panel(const MatMulPanel& panel);
-/// Returns true if the CPU has AVX-512 and VNNI, which vnni_panel() requires.
+/// Returns true if the CPU has AVX-512 and VNNI, which vnni_panel() requires, and Highway may use
+/// AVX-512.
 bool cpu_has_vnni();
 inline constexpr MatMulWidths kVnniWidths = {64, 16};
 void vnni_panel(const MatMulPanel& panel);

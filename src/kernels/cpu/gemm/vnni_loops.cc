@@ -7,6 +7,11 @@
 #include <array>
 #include <utility>
 
+#include "kernels/cpu/targets.h"
+
+// Highway must follow the choice of targets.
+#include <hwy/targets.h>
+
 // GCC's header initialises vectors with themselves on purpose (GCC bug 105593).
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #pragma GCC diagnostic ignored "-Wuninitialized"
@@ -185,13 +190,16 @@ PX_VBMI void permute_rows(const std::uint8_t* table, const std::uint8_t* x, std:
     permute_bytes(t, x + row * stride, y + row * stride, n);
 }
 
+/// Returns whether Highway's loops may use AVX-512 here: tests restrict them to less.
+bool may_use_avx512() { return (hwy::SupportedTargets() & HWY_AVX3) != 0; }
+
 }  // namespace
 
 bool cpu_has_vnni() {
   static const bool has = __builtin_cpu_supports("avx512vnni") &&
                           __builtin_cpu_supports("avx512bw") &&
                           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  return has;
+  return has && may_use_avx512();
 }
 
 void vnni_panel(const MatMulPanel& panel) {
@@ -211,7 +219,7 @@ void vnni_panel(const MatMulPanel& panel) {
 bool cpu_permutes_bytes() {
   static const bool has = __builtin_cpu_supports("avx512vbmi") &&
                           __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-  return has;
+  return has && may_use_avx512();
 }
 
 void apply_byte_table(const std::uint8_t* table, std::uint8_t* x, std::size_t stride,

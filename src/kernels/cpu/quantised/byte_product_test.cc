@@ -2,71 +2,12 @@
 
 #include <string>
 
-#include "kernels/cpu/cpu_test_util.h"
 #include "kernels/cpu/gemm/byte_loops.h"
+#include "kernels/cpu/quantised/byte_product_test_util.h"
 #include "ops/params/quantised.h"
 
 namespace parallax {
-
-Result<std::unique_ptr<Kernel>> byte_convolution(const KernelRequest& request);
-Result<std::unique_ptr<Kernel>> byte_depthwise(const KernelRequest& request);
-Result<std::unique_ptr<Kernel>> byte_panels_matmul(const KernelRequest& request);
-
 namespace {
-
-/// Dtypes of the operands and of the result of a product of bytes, and its epilogue.
-struct Form {
-  const char* name;
-  bool x_signed, w_signed, scaled, requantised, y_signed;
-  const char* activation;
-  int w_zero = 0;  ///< zero point of the weights as signed bytes
-};
-constexpr Form kForms[] = {
-    {"Sums", false, true, false, false, false, ""},
-    {"SumsOfSigned", true, false, false, false, false, ""},
-    {"Reals", false, true, true, false, false, "Relu"},
-    {"RealsOfSigned", true, true, true, false, false, "Silu"},
-    {"Bytes", false, true, true, true, false, ""},
-    {"SignedBytes", true, true, true, true, true, ""},
-    {"BoundedBytes", false, false, true, true, true, "Relu"},
-    {"ClippedBytes", false, true, true, true, false, "Clip"},
-    {"SumsOfShiftedWeights", false, false, false, false, false, "", 8},
-    {"SumsOfSignedAndShifted", true, true, false, false, false, "", -128},
-    {"RealsOfShiftedWeights", true, false, true, false, false, "Relu", -100},
-    {"BytesOfShiftedWeights", false, true, true, true, false, "", 127},
-};
-
-Tensor bytes(const Dims& dims, bool is_signed, unsigned seed) {
-  return is_signed ? random_integers<std::int8_t>(dims, seed, -128, 127)
-                   : random_integers<std::uint8_t>(dims, seed, 0, 255);
-}
-Tensor byte(bool is_signed, int value) {
-  return is_signed ? test_tensor<std::int8_t>({}, {static_cast<std::int8_t>(value)})
-                   : test_tensor<std::uint8_t>({}, {static_cast<std::uint8_t>(value)});
-}
-
-KernelRun product_run(OpKind op, const Dims& x, const Dims& w, std::int64_t columns,
-                      const Form& form) {
-  KernelRun run;
-  run.op = op;
-  run.inputs = test_inputs(bytes(x, form.x_signed, 1), bytes(w, form.w_signed, 2),
-                           byte(form.x_signed, form.x_signed ? -7 : 131),
-                           byte(form.w_signed, form.w_zero + (form.w_signed ? 0 : 128)));
-  run.constants = 0b1010;
-  if (!form.scaled) return run;
-  run.inputs.emplace_back(random_floats({}, 3, 0.001F, 0.002F));
-  run.inputs.emplace_back(random_floats({columns}, 4, 0.1F, 0.2F));
-  run.inputs.emplace_back(random_floats({columns}, 5, -2, 2));
-  run.epilogue = then(form.activation);
-  if (run.epilogue.activation.op == OpKind::kClip) {
-    run.epilogue.activation.low = -1;
-    run.epilogue.activation.high = 4;
-  }
-  if (!form.requantised) return run;
-  run.inputs.emplace_back(random_floats({}, 6, 0.1F, 0.2F));
-  run.inputs.emplace_back(byte(form.y_signed, form.y_signed ? -3 : 100));
-  return run;
-}
 
 void expect_like_reference(const KernelRun& run, const KernelMaker& make) {
   const auto want = run_kernel_tiles(run, KernelLibrary::kReference);
@@ -88,7 +29,7 @@ void expect_like_reference(const KernelRun& run, const KernelMaker& make) {
   }
 }
 
-class ByteProduct : public testing::TestWithParam<Form> {};
+class ByteProduct : public testing::TestWithParam<ByteForm> {};
 
 TEST_P(ByteProduct, MatMulIsLikeReference) {
   for (const Dims& shape :
@@ -100,14 +41,8 @@ TEST_P(ByteProduct, MatMulIsLikeReference) {
   }
 }
 
-struct Image {
-  Dims x;
-  std::int64_t filters;
-  std::vector<std::int64_t> kernel, pads, strides, dilations;
-};
-
 TEST_P(ByteProduct, ConvolutionIsLikeReference) {
-  const Image images[] = {
+  const ByteImage images[] = {
       {{1, 9, 11, 3}, 16, {3, 3}, {1, 1, 1, 1}, {2, 2}, {1, 1}},
       {{2, 12, 10, 8}, 70, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}},
       {{1, 8, 8, 20}, 40, {1, 1}, {0, 0, 0, 0}, {1, 1}, {1, 1}},
@@ -115,41 +50,26 @@ TEST_P(ByteProduct, ConvolutionIsLikeReference) {
       {{1, 13, 15, 4}, 33, {3, 2}, {2, 1, 0, 1}, {1, 2}, {2, 3}},
       {{1, 5, 4, 6}, 3, {5, 3}, {4, 2, 4, 2}, {1, 1}, {1, 1}},
   };
-  for (const Image& image : images) {
+  for (const ByteImage& image : images) {
     SCOPED_TRACE(image.x.to_string());
-    KernelRun run = product_run(OpKind::kConvInteger, image.x,
-                                {image.filters, image.x[3], image.kernel[0], image.kernel[1]},
-                                image.filters, GetParam());
-    run.attributes = test_attributes({{"layout", std::string("NHWC")},
-                                      {"pads", image.pads},
-                                      {"strides", image.strides},
-                                      {"dilations", image.dilations}});
-    expect_like_reference(run, byte_convolution);
+    expect_like_reference(image_run(image, 1, GetParam()), byte_convolution);
   }
 }
 
 TEST_P(ByteProduct, DepthwiseIsLikeReference) {
-  const Image images[] = {
+  const ByteImage images[] = {
       {{1, 9, 11, 3}, 3, {3, 3}, {1, 1, 1, 1}, {2, 2}, {1, 1}},
       {{2, 12, 10, 37}, 37, {5, 3}, {2, 0, 2, 4}, {1, 1}, {1, 2}},
       {{1, 8, 8, 64}, 64, {1, 1}, {0, 0, 0, 0}, {1, 1}, {1, 1}},
       {{1, 4, 3, 20}, 20, {3, 3}, {2, 2, 2, 2}, {1, 2}, {1, 1}},
   };
-  for (const Image& image : images) {
+  for (const ByteImage& image : images) {
     SCOPED_TRACE(image.x.to_string());
-    KernelRun run = product_run(OpKind::kConvInteger, image.x,
-                                {image.filters, 1, image.kernel[0], image.kernel[1]}, image.filters,
-                                GetParam());
-    run.attributes = test_attributes({{"layout", std::string("NHWC")},
-                                      {"group", image.filters},
-                                      {"pads", image.pads},
-                                      {"strides", image.strides},
-                                      {"dilations", image.dilations}});
-    expect_like_reference(run, byte_depthwise);
+    expect_like_reference(image_run(image, image.filters, GetParam()), byte_depthwise);
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, ByteProduct, testing::ValuesIn(kForms),
+INSTANTIATE_TEST_SUITE_P(Forms, ByteProduct, testing::ValuesIn(kByteForms),
                          [](const auto& row) { return std::string(row.param.name); });
 
 TEST(ByteProducts, LookResultsUp) {
@@ -157,13 +77,13 @@ TEST(ByteProducts, LookResultsUp) {
   for (std::size_t i = 0; i < entries.size(); ++i) entries[i] = static_cast<std::uint8_t>(i / 2);
   const Constant table =
       make_constant(DType::kU8, Dims{kByteTableSize}, std::as_bytes(std::span(entries)));
-  KernelRun run = product_run(OpKind::kMatMulInteger, {20, 40}, {40, 90}, 90, kForms[4]);
+  KernelRun run = product_run(OpKind::kMatMulInteger, {20, 40}, {40, 90}, 90, kByteForms[4]);
   set_param(run.attributes, &ByteTableParams::table, table);
   expect_like_reference(run, byte_panels_matmul);
 }
 
 TEST(ByteProducts, DeclineSeveralZeroPointsOfWeights) {
-  KernelRun run = product_run(OpKind::kMatMulInteger, {2, 4}, {4, 4}, 4, kForms[0]);
+  KernelRun run = product_run(OpKind::kMatMulInteger, {2, 4}, {4, 4}, 4, kByteForms[0]);
   run.inputs[kProductWZero] = test_tensor<std::int8_t>({4}, {1, 1, 2, 1});
   const auto got = run_kernel_tiles(run, byte_panels_matmul);
   ASSERT_FALSE(got);
@@ -219,12 +139,12 @@ TEST(ByteKernels, QuantiseLikeReference) {
   for (const bool is_signed : {false, true}) {
     const KernelRun run{OpKind::kQuantizeLinear,
                         test_inputs(test_tensor<float>({n}, elements),
-                                    test_tensor<float>({}, {0.5F}), byte(is_signed, 3))};
+                                    test_tensor<float>({}, {0.5F}), byte_scalar(is_signed, 3))};
     expect_close(run_kernel(run, KernelLibrary::kCpu)->front(),
                  run_kernel(run, KernelLibrary::kReference)->front(), {});
-    const KernelRun back{
-        OpKind::kDequantizeLinear,
-        test_inputs(bytes({77}, is_signed, 1), test_tensor<float>({}, {0.3F}), byte(is_signed, 3))};
+    const KernelRun back{OpKind::kDequantizeLinear,
+                         test_inputs(random_bytes({77}, is_signed, 1),
+                                     test_tensor<float>({}, {0.3F}), byte_scalar(is_signed, 3))};
     expect_close(run_kernel(back, KernelLibrary::kCpu)->front(),
                  run_kernel(back, KernelLibrary::kReference)->front(), {});
   }
@@ -242,7 +162,7 @@ TEST(ByteKernels, QuantiseDynamicallyLikeReference) {
 
 TEST(ByteKernels, PoolLikeReference) {
   for (const bool is_signed : {false, true}) {
-    const KernelRun run{OpKind::kMaxPool, test_inputs(bytes({2, 7, 9, 70}, is_signed, 1)),
+    const KernelRun run{OpKind::kMaxPool, test_inputs(random_bytes({2, 7, 9, 70}, is_signed, 1)),
                         test_attributes({{"layout", std::string("NHWC")},
                                          {"kernel_shape", std::vector<std::int64_t>{5, 3}},
                                          {"pads", std::vector<std::int64_t>{2, 1, 2, 1}},

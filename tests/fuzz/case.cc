@@ -94,6 +94,8 @@ void add_all(const CaseGraph& graph, std::set<std::string, std::less<>>& names) 
 }  // namespace
 
 std::string to_string(const Constant& tensor) {
+  if (!info_of(tensor.dtype).native)
+    return fmt::format("{} {}", to_string(tensor.dtype), tensor.dims.to_string());
   const std::string elements = dispatch<kNativeTypes>(
       tensor.dtype, [&](auto type) { return elements_of<typename decltype(type)::type>(tensor); });
   return fmt::format("{} {} {{{}}}", to_string(tensor.dtype), tensor.dims.to_string(), elements);

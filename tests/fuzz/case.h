@@ -32,6 +32,7 @@ struct CaseNode {
   std::vector<std::string> inputs;  ///< empty: left out
   std::vector<std::string> outputs;
   std::vector<CaseGraph> bodies;
+  std::string spelling = {};  ///< its name in the file; empty: that of `op`
 };
 
 struct CaseGraph {
@@ -46,6 +47,8 @@ struct Case {
   std::int64_t opset = 0;
   /// NaN, infinities and -0 are among the elements, and operators do what the standard leaves open.
   bool special = false;
+  /// The file has QLinearConv and QLinearMatMul where they say the same.
+  bool qlinear = false;
   CaseGraph graph;
   /// Of all values, those of bodies too.
   std::map<std::string, DType, std::less<>> dtypes;

@@ -46,6 +46,10 @@ Generator::Generator(std::uint64_t seed) : random_(seed) {
   large_ = random_.chance(8);
   case_.special = random_.chance(15);
   errors_ = random_.chance(30);
+  if (is_quantised()) {
+    large_ = case_.special = errors_ = false;
+    case_.qlinear = random_.chance(60);
+  }
   most_elements_ = large_ ? 1 << 17 : 1 << 12;
   case_.runs.resize(static_cast<std::size_t>(large_ ? 2 : random_.between(1, 3)));
   choose_symbols();
@@ -213,8 +217,8 @@ CaseGraph Generator::end_body(std::vector<std::string> outputs) {
 
 /// Findings of these still wait for a mended kernel or a row of explained.toml: sums of powers of
 /// integers, -0 and NaN among unique elements, axes of empty tensors, the edge of Atanh, NaN in
-/// Hardmax and in what is quantised, DFT's axis in older operator sets. The last two are of other
-/// domains, which the fuzzer does not write.
+/// Hardmax and in what is quantised, DFT's axis in older operator sets. Quantised graphs have
+/// recipes of their own; the last operator is of a domain that the fuzzer does not write.
 constexpr OpKind kNotProposed[] = {OpKind::kAtanh,          OpKind::kCumProd,
                                    OpKind::kCumSum,         OpKind::kDFT,
                                    OpKind::kHardmax,        OpKind::kReduceLogSumExp,
@@ -274,15 +278,25 @@ void Generator::choose_outputs() {
   graph.outputs = std::move(unread);
 }
 
-Case Generator::make() {
+void Generator::choose_nodes() {
   tensor(DType::kF32, 1, 4);
-  const int nodes = static_cast<int>(random_.between(2, random_.chance(20) ? 40 : 14));
-  grow(nodes);
-  for (int attempt = 0; levels_[0]->graph.nodes.empty(); ++attempt) grow(1);
+  if (is_quantised()) {
+    for (int attempt = 0; attempt < 10 && !propose_quantised(*this); ++attempt) {
+    }
+    if (random_.chance(15)) grow(2);
+  } else {
+    grow(static_cast<int>(random_.between(2, random_.chance(20) ? 40 : 14)));
+  }
+  while (levels_[0]->graph.nodes.empty()) grow(1);
+}
+
+Case Generator::make() {
+  choose_nodes();
   choose_outputs();
   case_.graph = levels_[0]->graph;
   remove_dead(case_.graph);
-  const std::int64_t oldest = oldest_opset(case_.graph);
+  const std::int64_t oldest =
+      std::max<std::int64_t>(oldest_opset(case_.graph), is_quantised() ? 13 : 0);
   case_.opset = random_.chance(75) ? std::max<std::int64_t>(oldest, 21)
                                    : random_.between(oldest, std::max(oldest, kNewestOpset));
   return case_;

@@ -15,6 +15,9 @@
 
 namespace parallax::fuzz {
 
+/// Seeds from this one on make quantised graphs.
+inline constexpr std::uint64_t kQuantisedSeeds = 1'000'000'000'000'000'000;
+
 /// One list of numbers per run.
 using Lists = std::vector<std::vector<std::int64_t>>;
 
@@ -91,6 +94,7 @@ class Generator {
     std::vector<Scope> scopes;  ///< one per run
   };
   void choose_symbols();
+  void choose_nodes();
   std::string new_input(DType dtype, const Lists& dims);
   CaseDim dim_of(const std::vector<std::int64_t>& sizes);
   void keep(Level& level, const Item& item, std::size_t run, Constant value);
@@ -99,6 +103,7 @@ class Generator {
   /// A Reshape whose shape is computed and has a 0: that copies a dimension, but where it is one of
   /// another tensor Parallax takes it for what it says.
   bool copies_nothing(const CaseNode& node) const;
+  bool is_quantised() const { return case_.seed >= kQuantisedSeeds; }
   bool sensible(const CaseNode& node, const std::vector<Constant>& outputs);
   void choose_outputs();
 

@@ -71,7 +71,9 @@ class Writer {
       const char* name = !branches ? "body" : (i == 0 ? "then_branch" : "else_branch");
       attributes.push_back(graph_attribute(name, graph(file_node.bodies[i], true)));
     }
-    return node(to_string(file_node.op), file_node.inputs, file_node.outputs, attributes);
+    const std::string_view name =
+        file_node.spelling.empty() ? to_string(file_node.op) : file_node.spelling;
+    return node(name, file_node.inputs, file_node.outputs, attributes, {}, domain_of(file_node.op));
   }
 
   const Case& fuzzed_;
@@ -82,6 +84,7 @@ class Writer {
 std::string onnx_bytes(const Case& fuzzed) {
   CaseGraph graph = fuzzed.graph;
   write_for_opset(graph, fuzzed.opset);
+  if (fuzzed.qlinear) write_qlinear(graph);
   remove_dead(graph);
   const std::string bytes = Writer(fuzzed).graph(graph, false);
   return message([&](protozero::pbf_writer& w) {
@@ -89,6 +92,7 @@ std::string onnx_bytes(const Case& fuzzed) {
     w.add_string(2, "px_fuzz");
     w.add_message(7, bytes);
     w.add_message(8, opset_import(fuzzed.opset));
+    w.add_message(8, opset_import(1, "com.microsoft"));
   });
 }
 

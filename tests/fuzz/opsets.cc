@@ -82,7 +82,7 @@ bool has_input(const CaseNode& node, std::size_t i) {
 
 std::int64_t oldest_opset(const CaseGraph& graph, const CaseNode& node) {
   std::int64_t opset = kOldestOpset;
-  while (!is_supported_operator("", to_string(node.op), opset)) ++opset;
+  while (!is_supported_operator(domain_of(node.op), to_string(node.op), opset)) ++opset;
   for (const NewRow& row : kNew) {
     if (row.op != node.op) continue;
     if (row.attribute.empty() || node.attributes.find(row.attribute) != nullptr)
@@ -100,6 +100,8 @@ std::int64_t oldest_opset(const CaseGraph& graph, const CaseNode& node) {
 }
 
 }  // namespace
+
+std::string_view domain_of(OpKind op) { return op == OpKind::kMatMulNBits ? "com.microsoft" : ""; }
 
 std::int64_t oldest_opset(const CaseGraph& graph) {
   std::int64_t opset = kOldestOpset;

@@ -14,5 +14,9 @@ std::int64_t oldest_opset(const CaseGraph& graph);
 /// Lists of numbers that were attributes in `opset` become them again.
 /// REQUIRES: opset >= oldest_opset(graph).
 void write_for_opset(CaseGraph& graph, std::int64_t opset);
+/// DequantizeLinear, Conv or MatMul, and QuantizeLinear become QLinearConv or QLinearMatMul.
+void write_qlinear(CaseGraph& graph);
+/// The domain of an operator in files.
+std::string_view domain_of(OpKind op);
 
 }  // namespace parallax::fuzz

@@ -20,6 +20,8 @@ bool propose(Generator& generator, OpKind op);
 /// Adds nodes that passes look for: normalised convolutions, attention, activations, arithmetic on
 /// shapes.
 bool propose_motif(Generator& generator);
+/// Nodes of a quantised graph, in the spellings of several quantisers.
+bool propose_quantised(Generator& generator);
 /// One of them: convolutions of one to three dimensions, and what leaves the rank of their images.
 bool propose_image_head(Generator& generator);
 

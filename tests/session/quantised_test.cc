@@ -76,6 +76,12 @@ const QuantisedCase kCases[] = {
      "g = Sigmoid(d)\nh = QuantizeLinear(g, s, z)\ni = DequantizeLinear(h, s, z)\n"
      "e = Mul(d, i)\ny = QuantizeLinear(e, s, z)\n",
      "ConvInteger"},
+    {"ConvOfTfliteTurnsFilters",
+     "const n i8 [2, 2, 1, 6] = [1, -20, 30, 4, 5, 60, -70, 8, 9, -10, 11, 12, "
+     "13, -14, 15, 16, 7, -18, 19, 2, 21, 22, -23, 24]\n"
+     "nr = DequantizeLinear(n, ws, wz) {axis = 0}\nt = Transpose(nr) {perm = [0, 3, 1, 2]}\n"
+     "c = Conv(r, t, b) {layout = \"NHWC\"}\ny = QuantizeLinear(c, s2, z2)\n",
+     "ConvInteger"},
     {"MatMulBias",
      "const p i64 [2] = [30, 4]\nt = Reshape(r, p)\nu = QuantizeLinear(t, s, z)\n"
      "v = DequantizeLinear(u, s, z)\nc = MatMul(v, mr)\na = Add(c, b)\n"

@@ -46,6 +46,29 @@ bool moves_elements(const Node& node) {
   }
 }
 
+/// Returns a tensor of bytes with its axes in the order of `perm`, which has as many.
+Constant turned(const Constant& x, std::span<const std::int64_t> perm) {
+  const auto rank = perm.size();
+  std::vector<std::int64_t> dims(rank), strides(rank, 1), at(rank, 0);
+  for (std::size_t i = 0; i < rank; ++i) {
+    dims[i] = x.dims[static_cast<int>(perm[i])];
+    for (int axis = static_cast<int>(perm[i]) + 1; axis < x.dims.rank(); ++axis)
+      strides[i] *= x.dims[axis];
+  }
+  std::vector<std::byte> bytes(x.bytes.size());
+  std::int64_t from = 0;
+  for (std::byte& byte : bytes) {
+    byte = x.bytes[static_cast<std::size_t>(from)];
+    for (std::size_t i = rank; i-- > 0;) {
+      from += strides[i];
+      if (++at[i] < dims[i]) break;
+      from -= strides[i] * dims[i];
+      at[i] = 0;
+    }
+  }
+  return make_constant(x.dtype, Dims(dims), bytes);
+}
+
 /// Rewrites the nodes of a graph in order.
 class Clusters {
  public:
@@ -189,7 +212,16 @@ class Clusters {
   struct Weights {
     ValueId bytes, scale, zero;
   };
-  std::optional<Weights> weights_of(ValueId real, std::int64_t axis) const {
+  std::optional<Weights> weights_of(ValueId real, std::int64_t axis) {
+    // TFLite's filters are turned behind DequantizeLinear.
+    const Node* turn = produced_by(graph_, real, OpKind::kTranspose);
+    std::vector<std::int64_t> perm;
+    if (turn != nullptr) {
+      perm = turn->attributes.get_ints("perm");
+      real = turn->inputs[0];
+      if (std::ssize(perm) <= axis) return std::nullopt;
+      axis = perm[static_cast<std::size_t>(axis)];
+    }
     const Node* node = produced_by(graph_, real, OpKind::kDequantizeLinear);
     if (node == nullptr) return std::nullopt;
     const auto params = params_of<DequantizeLinearParams>(*node);
@@ -206,6 +238,11 @@ class Clusters {
     if (scale->dims.elements() != 1 && (stated != axis || scale->dims.rank() != 1))
       return std::nullopt;
     if (!zeros_vanish(*constant, weights.zero)) return std::nullopt;
+    if (turn == nullptr) return weights;
+    if (std::ssize(perm) != rank) return std::nullopt;
+    std::string name = names_.make(graph_.values[weights.bytes].name + "/turned");
+    Constant bytes = turned(*constant, perm);
+    weights.bytes = graph_.values.push_back(constant_value(std::move(name), std::move(bytes)));
     return weights;
   }
 
@@ -276,7 +313,7 @@ class Clusters {
     if (!convolves && product.op != OpKind::kMatMul) return false;
     const Shape& w = graph_.values[product.inputs[1]].shape;
     if (!convolves) return w.size() == 2 && product.attributes.empty();
-    return w.size() == 4 && groups_of(product) == 1 && !channels_last(product);
+    return w.size() == 4 && groups_of(product) == 1;
   }
 
   bool write_product(const Node& quantize) {

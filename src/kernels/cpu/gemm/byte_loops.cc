@@ -125,7 +125,7 @@ HWY_INLINE void write_columns(const Requantise& to, void* c, std::size_t at, std
     return;
   }
   real = hn::Min(hn::Max(real, hn::Set(f, to.low)), hn::Set(f, to.high));
-  hn::Store(hn::NearestInt(real), d, whole);
+  hn::Store(hn::Add(hn::NearestInt(real), hn::Set(d, to.zero)), d, whole);
   for (std::size_t i = 0; i < n; ++i)
     static_cast<std::uint8_t*>(c)[at + i] = static_cast<std::uint8_t>(whole[i]);
 }

@@ -35,7 +35,9 @@ struct Requantise {
   const float* scale = nullptr;   ///< [columns]; null: sums stay i32
   const float* offset = nullptr;  ///< [columns], if there is a scale
   bool bytes = false;             ///< C has elements of a byte
-  float low = 0, high = 0;
+  float low = 0, high = 0;        ///< bounds before `zero` is added
+  /// Added to rounded numbers: before, it would make an even number of an odd one in the middle.
+  std::int32_t zero = 0;
 };
 
 /// C[rows, columns] (+)= A[rows, depth] B[depth, columns]; depth and strides count steps and sums.

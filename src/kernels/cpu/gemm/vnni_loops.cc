@@ -84,8 +84,8 @@ PX_VNNI inline __attribute__((always_inline)) void write_sums(const MatMulPanel&
   __m512 real = _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum), scale, offset);
   if (!to.bytes) return store_reals<kAll>(static_cast<float*>(panel.c) + at, real, mask);
   real = _mm512_min_ps(_mm512_max_ps(real, _mm512_set1_ps(to.low)), _mm512_set1_ps(to.high));
-  store_bytes<kAll>(static_cast<std::uint8_t*>(panel.c) + at,
-                    _mm512_cvtepi32_epi8(_mm512_cvtps_epi32(real)), mask);
+  const __m512i whole = _mm512_add_epi32(_mm512_cvtps_epi32(real), _mm512_set1_epi32(to.zero));
+  store_bytes<kAll>(static_cast<std::uint8_t*>(panel.c) + at, _mm512_cvtepi32_epi8(whole), mask);
 }
 
 /// Computes one row; `last` columns of the last vector exist.

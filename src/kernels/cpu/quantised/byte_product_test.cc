@@ -82,6 +82,25 @@ TEST(ByteProducts, LookResultsUp) {
   expect_like_reference(run, byte_panels_matmul);
 }
 
+/// Numbers in the middle go to the even one before the zero point, an odd one, is added.
+TEST(ByteProducts, RoundBeforeTheZeroPoint) {
+  KernelRun run{OpKind::kMatMulInteger,
+                test_inputs(test_tensor<std::uint8_t>({5, 1}, {16, 48, 80, 112, 144}),
+                            test_tensor<std::int8_t>({1, 3}, {1, -1, 1}), byte_scalar(false, 0),
+                            byte_scalar(true, 0), test_tensor<float>({}, {1.0F / 32}),
+                            test_tensor<float>({3}, {1, 1, 2}), test_tensor<float>({3}, {0, 0, 3}),
+                            test_tensor<float>({}, {1}), byte_scalar(false, 101)),
+                {},
+                1,
+                0b1010};
+  const auto got = run_kernel_tiles(run, byte_panels_matmul);
+  ASSERT_TRUE(got) << got.error().to_string();
+  expect_close(got->outputs[0], run_kernel(run, KernelLibrary::kReference)->front(), {});
+  EXPECT_EQ(test_values<std::uint8_t>(got->outputs[0]),
+            (std::vector<std::uint8_t>{101, 101, 105, 103, 99, 107, 103, 99, 109, 105, 97, 111, 105,
+                                       97, 113}));
+}
+
 TEST(ByteProducts, DeclineSeveralZeroPointsOfWeights) {
   KernelRun run = product_run(OpKind::kMatMulInteger, {2, 4}, {4, 4}, 4, kByteForms[0]);
   run.inputs[kProductWZero] = test_tensor<std::int8_t>({4}, {1, 1, 2, 1});

@@ -151,6 +151,7 @@ TEST(ByteTargets, RequantiseLikeVnni) {
   Requantise to;
   to.scale = scale.data();
   to.offset = offset.data();
+  to.zero = -3;
   MatMulPanel panel;
   panel.a = a.data();
   panel.lda = panel.depth = kSteps;

@@ -69,7 +69,7 @@ HWY_INLINE void requantise_row(const Requantise& to, const float* sums, void* c,
       continue;
     }
     if (to.bytes) real = hn::Min(hn::Max(real, hn::Set(d, to.low)), hn::Set(d, to.high));
-    hn::Store(hn::NearestInt(real), whole, numbers);
+    hn::Store(hn::Add(hn::NearestInt(real), hn::Set(whole, to.zero)), whole, numbers);
     for (std::size_t j = 0; j < count; ++j) {
       if (to.bytes) {
         static_cast<std::uint8_t*>(c)[at + i + j] = static_cast<std::uint8_t>(numbers[j]);

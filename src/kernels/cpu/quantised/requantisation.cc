@@ -95,17 +95,18 @@ std::int64_t Requantisation::scratch_bytes(std::int64_t columns) {
   return 3 * rounded_up(columns, kColumnGranule) * kStepBytes;
 }
 
-/// Sets the bounds of y = x / scale + zero that follow from the activation and the type.
+/// Sets the zero point of y = x / scale + zero, and the bounds of x / scale that follow from the
+/// activation and the type.
 void Requantisation::bound_bytes(const KernelArgs& args, float y_scale, Requantise& to) const {
   const auto byte = args.in<std::uint8_t>(kProductYZero)[0];
-  const float zero = y_signed_ ? static_cast<std::int8_t>(byte) : byte;
+  to.zero = y_signed_ ? static_cast<std::int8_t>(byte) : byte;
   to.bytes = true;
-  to.low = y_signed_ ? -128 : 0;
-  to.high = y_signed_ ? 127 : 255;
-  if (activation_.op == OpKind::kRelu) to.low = std::clamp(zero, to.low, to.high);
+  to.low = static_cast<float>((y_signed_ ? -128 : 0) - to.zero);
+  to.high = static_cast<float>((y_signed_ ? 127 : 255) - to.zero);
+  if (activation_.op == OpKind::kRelu) to.low = std::clamp(0.0F, to.low, to.high);
   if (activation_.op != OpKind::kClip) return;
-  const float low = std::clamp(activation_.low / y_scale + zero, to.low, to.high);
-  to.high = std::clamp(activation_.high / y_scale + zero, to.low, to.high);
+  const float low = std::clamp(activation_.low / y_scale, to.low, to.high);
+  to.high = std::clamp(activation_.high / y_scale, to.low, to.high);
   to.low = std::min(low, to.high);
 }
 
@@ -131,18 +132,11 @@ Requantisation::Columns Requantisation::prepare(const KernelArgs& args, std::int
   const float* w_scale = args.in<float>(kProductWScale);
   for (std::int64_t j = 0; j < n; ++j) scale[j] = x_scale * w_scale[scale_each_ ? begin + j : 0];
   const float* bias = has_bias_ ? args.in<float>(kProductBias) + begin : nullptr;
-  float y_zero = 0;
-  if (bytes_) {
-    const auto byte = args.in<std::uint8_t>(kProductYZero)[0];
-    y_zero = y_signed_ ? static_cast<std::int8_t>(byte) : byte;
-  }
-  for (std::int64_t j = 0; j < n; ++j)
-    offset[j] = (bias == nullptr ? 0.0F : bias[j] / y_scale) + y_zero;
+  for (std::int64_t j = 0; j < n; ++j) offset[j] = bias == nullptr ? 0.0F : bias[j] / y_scale;
   // NaN becomes the zero point.
   for (std::int64_t j = 0; bytes_ && j < n; ++j) {
     if (!std::isnan(scale[j] + offset[j])) continue;
-    scale[j] = 0;
-    offset[j] = y_zero;
+    scale[j] = offset[j] = 0;
   }
   to.scale = scale;
   to.offset = offset;

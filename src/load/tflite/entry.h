@@ -21,7 +21,7 @@ struct TfliteEntry {
 };
 
 /// Returns the subgraph of a signature; `signature` empty: the first subgraph. Errors:
-/// kInvalidInput, which lists the signatures, if there is none of that name.
+/// kInvalidInput, which lists the signatures, if none has that name.
 Result<TfliteEntry> find_entry(const TfliteFile& file, std::string_view signature);
 
 }  // namespace parallax

@@ -105,8 +105,8 @@ TEST(CpuRecurrent, ReadsWeightsOfBytes) {
   }
 }
 
-/// Returns the bytes of weights [directions, rows, depth], which lie as [directions, depth, rows] or
-/// as the weights.
+/// Returns the bytes of weights [directions, rows, depth], which lie as the weights or as
+/// [directions, depth, rows].
 StoredForm stored_bytes(const Tensor& w, const std::vector<float>& units, DType dtype,
                         bool turned) {
   const std::int64_t d = w.dims()[0], rows = w.dims()[1], depth = w.dims()[2];

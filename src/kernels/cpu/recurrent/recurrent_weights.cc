@@ -69,7 +69,7 @@ void pack_recurrent(const Packing& p, const std::vector<float>& units, const std
   }
 }
 
-/// Packs the bytes that weights [directions, gates * hidden, depth] are made of; padding stays zero.
+/// Packs the bytes that weights [directions, gates * hidden, depth] are made of; padding stays 0.
 void pack_stored_bytes(const Packing& p, const StoredForm& from, std::int8_t* to) {
   // Without their sign bit, bytes around 128 are those around 0.
   const int flip = from.source.dtype == DType::kU8 ? 0x80 : 0;

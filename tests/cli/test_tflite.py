@@ -37,6 +37,7 @@ def totals(parallax, sums, *options, name="x"):
     "options, name, expected",
     [
         ([], "x", [12, 14, 16]),
+        ([], "", [12, 14, 16]),  # the only input that is not a variable
         (["--reset-state"], "x", [12, 12, 12]),
         (["--signature", "accumulate"], "number", [12, 14, 16]),
         (["--signature", "twice"], "number", [4, 4, 4]),

@@ -64,6 +64,18 @@ struct NamedFile {
   const TensorInfo& input;
   std::string file;
 };
+// The only input whose value is not the model's own state; null if there are several.
+const TensorInfo* only_input(const Model& model) {
+  const TensorInfo* only = nullptr;
+  for (const TensorInfo& info : model.inputs()) {
+    const auto gives = [&](const Tie& tie) { return tie.input == info.name; };
+    if (std::ranges::any_of(model.ties(), gives)) continue;
+    if (only != nullptr) return nullptr;
+    only = &info;
+  }
+  return only;
+}
+
 NamedFile named_file(std::string_view option, const std::string& text, const Model& model) {
   // A name may hold '=' itself: take the longest one that the model has.
   const TensorInfo* found = nullptr;
@@ -75,8 +87,8 @@ NamedFile named_file(std::string_view option, const std::string& text, const Mod
   }
   if (found) return {*found, text.substr(found->name.size() + 1)};
   // A TFLite file may have an input without a name.
-  if (text.starts_with('=') && model.inputs().size() == 1)
-    return {model.inputs()[0], text.substr(1)};
+  if (const TensorInfo* only = only_input(model); only != nullptr && text.starts_with('='))
+    return {*only, text.substr(1)};
   throw UsageError(fmt::format("{} {}: the model has no input '{}'; it has {}", option, text,
                                text.substr(0, text.find('=')), fmt::join(known, ", ")));
 }

@@ -2,13 +2,13 @@
 # Builds and runs every test under AddressSanitizer + UBSan, then what has threads under ThreadSanitizer: sanitize.sh [--all] [JOBS]
 #
 # Kernels are compiled for this CPU's instruction sets from AVX2 on, and what takes long and shows these checkers little is left out; --all,
-# which `make nightly` takes: kernels for each set that the library has, the examples, every test.
+# which `make nightly` takes: kernels for each set that the library has, every test.
 #
 # UBSan leaves out null, vptr and object-size: AddressSanitizer stops at the same places, and they are two fifths of the time
 # that compiling takes.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-native=ON examples=OFF
+native=ON
 # Print or compare figures, or look for planted faults in the checks themselves; GoogleTest's tests as its filter has them.
 slow_cli='arguments|bench|bench_pages|english|fuzz|images|info|paper|parity|plan|scores|simulate|sysroot|types'
 # Run whole processes, a second each, where tests of the library come by the same code.
@@ -37,13 +37,13 @@ slow_thread+=':GrowingState.*:*Snapshot*:DelegatedPlan.*:GraphVariants.*:Element
 slow_thread+=':*DelegateBudget.SufficesForEachSize/*:OpenClConstants.*:ConformanceTest.FailsTheLine*'
 cases=10 share=3  # of the hostile models
 if [[ ${1:-} == --all ]]; then
-  native=OFF examples=ON slow_cli='none' slow_address='' slow_thread='' cases=25 share=1
+  native=OFF slow_cli='none' slow_address='' slow_thread='' cases=25 share=1
   shift
 fi
 jobs=${1:-$(nproc)}
 export UBSAN_OPTIONS=print_stacktrace=1
 export RC_PARAMS="max_success=$cases seed=1"  # random cases of a property; `make test` takes 100
-cmake --preset asan-ubsan -DPARALLAX_NATIVE_KERNELS=$native -DPARALLAX_BUILD_EXAMPLES=$examples > /dev/null
+cmake --preset asan-ubsan -DPARALLAX_NATIVE_KERNELS=$native > /dev/null
 scripts/build.sh asan-ubsan "$jobs"
 # Without what runs other builds, or looks at scripts and docs.
 PARALLAX_HOSTILE_SHARE=$share GTEST_FILTER="*-$slow_address" scripts/test.sh build/asan-ubsan "$jobs" -E "^cli/(demo|docs|gains|newcomer|setup|skipped|tables|tidy|$slow_cli)$"

@@ -1,6 +1,6 @@
 # The commands a person needs; `make help` lists them. Everything is built below build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-aarch64 check compare bench bench-check bench-delegates bench-real docs paper sanitize fuzz fuzz-bytes nightly venv clean
+.PHONY: help setup build demo test test-aarch64 python check compare bench bench-check bench-delegates bench-real docs paper sanitize fuzz fuzz-bytes nightly venv clean
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
@@ -24,6 +24,10 @@ test:  ## every test; what was skipped is named at the end
 
 test-aarch64:  ## the tests built for 64-bit Arm, under qemu; the five models beside x86 (MODELS=FOLDER: those in it)
 	@MODELS="$(MODELS)" scripts/test_aarch64.sh $(JOBS)
+
+python:  ## the Python package in build/python, and its tests
+	@scripts/setup.sh develop
+	@scripts/python.sh $(JOBS)
 
 check: setup  ## what keeps the tree clean: layers, format, locks, lint, no printing in the library, links and tables of the docs
 	@scripts/check.sh

@@ -2,7 +2,7 @@
 """Checks the English of sources and docs: words that a reader stumbles over, comments that do not begin with a verb or with the name of
 the thing, the share of comments in headers, and subjects of commits.
 
-    check_english.py [PATH...]    without a path: src, include, tools, docs, the pages at the top, and commits
+    check_english.py [PATH...]    without a path: src, include, tools, python, docs, the pages at the top, and commits
 """
 import pathlib
 import re
@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-PATHS = ("src", "include", "tools", "docs", "*.md")
+PATHS = ("src", "include", "tools", "python", "docs", "*.md")
 WORDS = {
     "anew": "again",
     "at once": "concurrently, or immediately",

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Checks every #include of src/, and of tests in tests/FOLDER, against the layers that CMakeLists.txt declares with px_folder(NAME
 DEPENDS ... TEST_DEPENDS ...): each folder declares exactly the folders that its files include, and separately those that only its tests,
-benches and fuzzers include. Also checks that public headers include public headers only, and that nothing in src/ includes tools/ or
-python/."""
+benches and fuzzers include. Also checks that public headers include public headers only, that nothing in src/ includes tools/ or
+python/, and that python/ includes nothing of this tree but public headers and its own."""
 import pathlib
 import re
 import sys
@@ -72,14 +72,21 @@ def check_folders(wrong):
     return pairs
 
 
+def check_public(folder, wrong, own=False):
+    """Files of `folder` include public headers, and with `own` also headers that lie next to them."""
+    for file in sorted((ROOT / folder).rglob("*")):
+        for number, line in enumerate(file.read_text().splitlines(), 1) if file.suffix in (".h", ".cc") else ():
+            include = re.match(r'\s*#include "([^"]+)"', line)
+            if not include or include.group(1).startswith("parallax/") or (own and (file.parent / include.group(1)).is_file()):
+                continue
+            wrong.append(f"{file.relative_to(ROOT)}:{number}: includes {include.group(1)}, which is no public header")
+
+
 def main():
     wrong = []
     pairs = check_folders(wrong)
-    for file in sorted((ROOT / "include").rglob("*.h")):
-        for number, line in enumerate(file.read_text().splitlines(), 1):
-            include = re.match(r'\s*#include "([^"]+)"', line)
-            if include and not include.group(1).startswith("parallax/"):
-                wrong.append(f"{file.relative_to(ROOT)}:{number}: a public header includes {include.group(1)}")
+    check_public("include", wrong)
+    check_public("python/native", wrong, own=True)
     if len(list((ROOT / "include" / "parallax").glob("*.h"))) > 16:
         wrong.append("include/parallax: more than 16 public headers")
     print("\n".join([*wrong, f"layers: {pairs} pairs of folders"]))

@@ -19,7 +19,7 @@ def tracked(*patterns):
 
 def main():
     wrong = []
-    for file in tracked("src/*.cc", "src/*.h", "include/*.h", "tools/*.cc", "tools/*.h", "tests/*.cc", "tests/*.h"):
+    for file in tracked("src/*.cc", "src/*.h", "include/*.h", "tools/*.cc", "tools/*.h", "python/*.cc", "python/*.h", "tests/*.cc", "tests/*.h"):
         name, lines = file.relative_to(ROOT), file.read_text().splitlines()
         test = name.stem.endswith(("_test", "_test_util", "_bench", "_fuzz"))
         if len(lines) > HARD_LIMIT:

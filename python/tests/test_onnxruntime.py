@@ -1,0 +1,99 @@
+"""parallax.onnxruntime and ONNX Runtime itself: the same program with either import."""
+import models
+import numpy as np
+import onnx_writer as w
+import pytest
+from conftest import DIGITS, ROOT
+
+import parallax
+from parallax import onnxruntime as ours
+
+theirs = pytest.importorskip("onnxruntime")
+IMAGES = np.load(ROOT / "models" / "digits" / "images.npy").astype(np.float32).reshape(-1, 1, 8, 8)
+BOTH = pytest.mark.parametrize("ort", [ours, theirs], ids=["parallax", "onnxruntime"])
+
+
+def program(ort, model=str(DIGITS), batch=None):
+    """The steps of programs that use ONNX Runtime; returns all that they see."""
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+    options.execution_mode = ort.ExecutionMode.ORT_SEQUENTIAL
+    options.log_severity_level = 3
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    if batch:
+        options.add_free_dimension_override_by_name("batch", batch)
+    session = ort.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+    inputs, outputs = session.get_inputs(), session.get_outputs()
+    said = session.get_modelmeta()
+    feed = {inputs[0].name: IMAGES[:batch or 7]}
+    results = [session.run(None, feed), session.run([outputs[0].name], feed, ort.RunOptions())]
+    seen = [(node.name, node.shape, node.type) for node in inputs + outputs]
+    return seen, session.get_providers(), (said.producer_name, said.graph_name, said.custom_metadata_map), results
+
+
+@pytest.mark.parametrize("model, batch", [(str(DIGITS), None), (DIGITS, None), (DIGITS.read_bytes(), None), (str(DIGITS), 5)],
+                         ids=["text", "path", "bytes", "size"])
+def test_a_program_sees_the_same(model, batch):
+    *seen, results = program(ours, model, batch)
+    *expected, their_results = program(theirs, model, batch)
+    assert seen == expected
+    for ours_of, theirs_of in zip(results, their_results, strict=True):
+        for one, other in zip(ours_of, theirs_of, strict=True):
+            assert one.dtype == other.dtype
+            np.testing.assert_allclose(one, other, rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("number", [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17, 18, 19, 20])
+def test_element_types_have_the_same_names(number):
+    model = w.model([w.node("Identity", ["x"], ["y"])], [w.value("x", number, ["n", 2])], [w.value("y", number, ["n", 2])], opset=21)
+    (node,), (expected,) = (ort.InferenceSession(model, providers=["CPUExecutionProvider"]).get_inputs() for ort in (ours, theirs))
+    assert (node.name, node.shape, node.type) == (expected.name, expected.shape, expected.type)
+
+
+@pytest.mark.parametrize("wrap", [models.sequence_type, models.optional_type])
+def test_sequences_and_optionals_have_the_same_names(wrap):
+    model = models.of_type(wrap(models.tensor_type(1)))
+    (node,), (expected,) = (ort.InferenceSession(model, providers=["CPUExecutionProvider"]).get_inputs() for ort in (ours, theirs))
+    assert node.type == expected.type
+
+
+def test_maps_have_the_same_names_and_values():
+    model, feed = models.classes(), {"x": np.array([[1, 2], [3, 4]], np.float32)}
+    session, expected = (ort.InferenceSession(model, providers=["CPUExecutionProvider"]) for ort in (ours, theirs))
+    assert session.get_outputs()[0].type == expected.get_outputs()[0].type
+    assert session.run(None, feed) == expected.run(None, feed)
+
+
+@BOTH
+def test_outputs_come_in_the_order_of_their_names(ort):
+    x = [w.value("x", w.FLOAT, ["n"])]
+    model = w.model([w.node("Neg", ["x"], ["a"]), w.node("Abs", ["x"], ["b"])], x, [w.value(name, w.FLOAT, ["n"]) for name in "ab"])
+    session = ort.InferenceSession(model, providers=["CPUExecutionProvider"])
+    feed = {"x": np.array([-1], np.float32)}
+    for names, expected in ((["b", "a"], [1, 1]), (["b"], [1]), ([], [1, 1]), (None, [1, 1])):
+        assert [output.item() for output in session.run(names, feed)] == expected[:len(names or "ab")]
+
+
+@BOTH
+def test_a_run_can_be_terminated_and_options_used_again(ort):
+    session = ort.InferenceSession(str(DIGITS), providers=["CPUExecutionProvider"])
+    options = ort.RunOptions()
+    options.terminate = True
+    assert options.terminate
+    with pytest.raises(Exception):
+        session.run(None, {"image": IMAGES[:1]}, options)
+    options.terminate = False
+    assert len(session.run(None, {"image": IMAGES[:1]}, options)) == 1
+
+
+@BOTH
+def test_unknown_options_are_refused(ort):
+    with pytest.raises(AttributeError):
+        ort.SessionOptions().intra_op_threads = 1
+
+
+def test_options_of_parallax_can_be_given():
+    with pytest.raises(parallax.BudgetExceededError):
+        ours.InferenceSession(DIGITS, budget=1).run(None, {"image": IMAGES[:1]})
+    assert ours.get_available_providers() == ["CPUExecutionProvider"] and ours.get_device() == "CPU"

@@ -25,65 +25,48 @@ class Error(Exception):
     stage = ""  #: the stage that found it: "load", "simplify", "compile", "run", "session", ...
     node = ""  #: name of the model's node that failed; empty if the error has no node
 
+    def __init_subclass__(cls, code: ErrorCode | None = None) -> None:
+        cls.code = code or cls.code
 
-class InvalidModelError(Error, ValueError):
+
+class InvalidModelError(Error, ValueError, code=ErrorCode.INVALID_MODEL):
     """The file contradicts its format or itself."""
 
-    code = ErrorCode.INVALID_MODEL
 
-
-class UnsupportedError(Error, NotImplementedError):
+class UnsupportedError(Error, NotImplementedError, code=ErrorCode.UNSUPPORTED):
     """A valid model, or a valid use of one, that Parallax does not cover."""
 
-    code = ErrorCode.UNSUPPORTED
 
-
-class InvalidInputError(Error, ValueError):
+class InvalidInputError(Error, ValueError, code=ErrorCode.INVALID_INPUT):
     """An argument has a wrong name, dtype, shape or value."""
 
-    code = ErrorCode.INVALID_INPUT
 
-
-class UnboundSymbolError(Error, ValueError):
+class UnboundSymbolError(Error, ValueError, code=ErrorCode.UNBOUND_SYMBOL):
     """A free dimension has no value."""
 
-    code = ErrorCode.UNBOUND_SYMBOL
 
-
-class OutOfRangeError(Error, IndexError):
+class OutOfRangeError(Error, IndexError, code=ErrorCode.OUT_OF_RANGE):
     """An index that a run computed lies outside its tensor."""
 
-    code = ErrorCode.OUT_OF_RANGE
 
-
-class BudgetExceededError(Error, MemoryError):
+class BudgetExceededError(Error, MemoryError, code=ErrorCode.BUDGET_EXCEEDED):
     """The memory budget is too small; the message says how many bytes are missing."""
 
-    code = ErrorCode.BUDGET_EXCEEDED
 
-
-class OutOfMemoryError(Error, MemoryError):
+class OutOfMemoryError(Error, MemoryError, code=ErrorCode.OUT_OF_MEMORY):
     """The system refused memory."""
 
-    code = ErrorCode.OUT_OF_MEMORY
 
-
-class LimitExceededError(Error, TimeoutError):
+class LimitExceededError(Error, TimeoutError, code=ErrorCode.LIMIT_EXCEEDED):
     """A run reached its limit on time or on trips of loops."""
 
-    code = ErrorCode.LIMIT_EXCEEDED
 
-
-class CancelledError(Error):
+class CancelledError(Error, code=ErrorCode.CANCELLED):
     """A StopSource stopped the run."""
 
-    code = ErrorCode.CANCELLED
 
-
-class FileError(Error, OSError):
+class FileError(Error, OSError, code=ErrorCode.IO):
     """A file cannot be read or written."""
-
-    code = ErrorCode.IO
 
 
 class InternalError(Error):

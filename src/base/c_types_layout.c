@@ -44,7 +44,7 @@ px_status px_c_failure(int* calls) {
   return result;
 }
 
-/* Of the elements of an f32 tensor; 0 where it is none. */
+/* Of the elements of an f32 tensor; 0 for other tensors. */
 int px_c_sum(const px_tensor* tensor, double* sum) {
   const float* data = tensor->data;
   size_t elements = 1;

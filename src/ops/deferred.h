@@ -48,7 +48,7 @@ int deferred_depth(const Constant& constant);
 /// Whether it is deferred and keeps memory of other constants until it is computed.
 bool holds_memory(const Constant& constant);
 /// Returns the form that defer() was given, or else own_form(), as that of a constant with these
-/// dimensions; nullopt if there is none. REQUIRES: `dims` have as many elements.
+/// dimensions; nullopt if it has neither. REQUIRES: `dims` have as many elements.
 std::optional<StoredForm> stored_form(const Constant& constant, const Dims& dims);
 /// Whether its bytes are there to read.
 bool is_computed(const Constant& constant);

@@ -142,31 +142,31 @@ class Parser : private ConstantReader {
     return {};
   }
 
-  Status input() {
+  /// `NAME TYPE`
+  Result<Value> typed_name(ValueKind kind) {
     Value value;
-    value.kind = ValueKind::kInput;
+    value.kind = kind;
     PX_ASSIGN(value.name, name());
     PX_RETURN_IF_ERROR(type(value));
+    return value;
+  }
+
+  Status input() {
+    PX_ASSIGN(Value value, typed_name(ValueKind::kInput));
     PX_ASSIGN(const ValueId id, define(std::move(value)));
     graph_.inputs.push_back(id);
     return {};
   }
 
   Status constant() {
-    Value value;
-    value.kind = ValueKind::kConstant;
-    PX_ASSIGN(value.name, name());
-    PX_RETURN_IF_ERROR(type(value));
+    PX_ASSIGN(Value value, typed_name(ValueKind::kConstant));
     PX_RETURN_IF_ERROR(expect("="));
     PX_ASSIGN(value.constant, elements(value.dtype, value.shape));
     return discard(define(std::move(value)));
   }
 
   Status symbolic() {
-    Value value;
-    value.kind = ValueKind::kSymbolic;
-    PX_ASSIGN(value.name, name());
-    PX_RETURN_IF_ERROR(type(value));
+    PX_ASSIGN(Value value, typed_name(ValueKind::kSymbolic));
     PX_RETURN_IF_ERROR(expect("="));
     PX_ASSIGN(value.content, exprs());
     return discard(define(std::move(value)));

@@ -9,6 +9,7 @@
 
 #include "base/status.h"
 #include "lower/cpu/byte_functions.h"
+#include "lower/cpu/byte_products.h"
 #include "lower/cpu/lower.h"
 #include "ops/infer.h"
 #include "ops/params/quantised.h"
@@ -46,29 +47,6 @@ bool moves_elements(const Node& node) {
   }
 }
 
-/// Returns a tensor of bytes with its axes in the order of `perm`, which has as many.
-Constant turned(const Constant& x, std::span<const std::int64_t> perm) {
-  const auto rank = perm.size();
-  std::vector<std::int64_t> dims(rank), strides(rank, 1), at(rank, 0);
-  for (std::size_t i = 0; i < rank; ++i) {
-    dims[i] = x.dims[static_cast<int>(perm[i])];
-    for (int axis = static_cast<int>(perm[i]) + 1; axis < x.dims.rank(); ++axis)
-      strides[i] *= x.dims[axis];
-  }
-  std::vector<std::byte> bytes(x.bytes.size());
-  std::int64_t from = 0;
-  for (std::byte& byte : bytes) {
-    byte = x.bytes[static_cast<std::size_t>(from)];
-    for (std::size_t i = rank; i-- > 0;) {
-      from += strides[i];
-      if (++at[i] < dims[i]) break;
-      from -= strides[i] * dims[i];
-      at[i] = 0;
-    }
-  }
-  return make_constant(x.dtype, Dims(dims), bytes);
-}
-
 /// Rewrites the nodes of a graph in order.
 class Clusters {
  public:
@@ -95,13 +73,6 @@ class Clusters {
   }
 
  private:
-  /// Returns the node that computes `value`, if it has no other reader; otherwise null.
-  const Node* sole_maker(ValueId value) const {
-    const Value& v = graph_.values[value];
-    if (v.kind != ValueKind::kResult || !readers_.single(value)) return nullptr;
-    return &graph_.nodes[v.producer];
-  }
-
   void append(Node node) {
     for (ValueId& input : node.inputs)
       if (input.valid() && to_.contains(input)) input = to_[input];
@@ -208,121 +179,13 @@ class Clusters {
     return true;
   }
 
-  /// Weights of 8 bits with a scale for all, or one for each index along `axis`.
-  struct Weights {
-    ValueId bytes, scale, zero;
-  };
-  std::optional<Weights> weights_of(ValueId real, std::int64_t axis) {
-    // TFLite's filters are turned behind DequantizeLinear.
-    const Node* turn = produced_by(graph_, real, OpKind::kTranspose);
-    std::vector<std::int64_t> perm;
-    if (turn != nullptr) {
-      perm = turn->attributes.get_ints("perm");
-      real = turn->inputs[0];
-      if (std::ssize(perm) <= axis) return std::nullopt;
-      axis = perm[static_cast<std::size_t>(axis)];
-    }
-    const Node* node = produced_by(graph_, real, OpKind::kDequantizeLinear);
-    if (node == nullptr) return std::nullopt;
-    const auto params = params_of<DequantizeLinearParams>(*node);
-    if (params.block_size != 0) return std::nullopt;
-    Weights weights{node->inputs[0], node->inputs[1],
-                    node->inputs.size() > 2 ? node->inputs[2] : ValueId{}};
-    const auto& constant = graph_.values[weights.bytes].constant;
-    const Constant* scale = float_constant(graph_, weights.scale);
-    if (!constant || scale == nullptr || !contains(kByteIntegers, constant->dtype))
-      return std::nullopt;
-    const std::int64_t rank = constant->dims.rank();
-    std::int64_t stated = params.axis;
-    if (stated < 0) stated += rank;
-    if (scale->dims.elements() != 1 && (stated != axis || scale->dims.rank() != 1))
-      return std::nullopt;
-    if (!zeros_vanish(*constant, weights.zero)) return std::nullopt;
-    if (turn == nullptr) return weights;
-    if (std::ssize(perm) != rank) return std::nullopt;
-    std::string name = names_.make(graph_.values[weights.bytes].name + "/turned");
-    Constant bytes = turned(*constant, perm);
-    weights.bytes = graph_.values.push_back(constant_value(std::move(name), std::move(bytes)));
-    return weights;
-  }
-
-  /// Kernels need weights that are signed around 0.
-  bool zeros_vanish(const Constant& weights, ValueId zero) const {
-    const std::byte none = weights.dtype == DType::kI8 ? std::byte{0} : std::byte{128};
-    if (!zero.valid()) return weights.dtype == DType::kI8;
-    const auto& constant = graph_.values[zero].constant;
-    return constant && std::ranges::all_of(constant->bytes, [&](std::byte b) { return b == none; });
-  }
-
-  /// A convolution or matrix product, its bias and its activation.
-  struct Product {
-    const Node* node = nullptr;
-    ValueId bias;
-    Epilogue epilogue;
-  };
-  std::optional<Product> product_of(ValueId real) const {
-    Product product;
-    const Node* maker = sole_maker(real);
-    if (maker != nullptr && maker->op == OpKind::kRelu) {
-      product.epilogue.activation.op = OpKind::kRelu;
-      maker = sole_maker(maker->inputs[0]);
-    } else if (maker != nullptr && maker->op == OpKind::kClip) {
-      const auto activation = clip_of(*maker);
-      if (!activation) return std::nullopt;
-      product.epilogue.activation = *activation;
-      maker = sole_maker(maker->inputs[0]);
-    }
-    if (maker != nullptr && maker->op == OpKind::kAdd) {
-      const bool first = is_bias(maker->inputs[0], real);
-      if (!first && !is_bias(maker->inputs[1], real)) return std::nullopt;
-      product.bias = maker->inputs[first ? 0 : 1];
-      maker = sole_maker(maker->inputs[first ? 1 : 0]);
-      if (maker == nullptr || maker->op != OpKind::kMatMul) return std::nullopt;
-    }
-    if (maker == nullptr || !maker->epilogue.empty()) return std::nullopt;
-    if (maker->op == OpKind::kConv && maker->inputs.size() > 2) product.bias = maker->inputs[2];
-    if (maker->op == OpKind::kMatMul && maker->inputs.size() > 2) return std::nullopt;
-    product.node = maker;
-    return product;
-  }
-
-  /// Returns whether `value` is an f32 for each column of `result`, known or dequantised.
-  bool is_bias(ValueId value, ValueId result) const {
-    const Shape& shape = graph_.values[value].shape;
-    const Shape& whole = graph_.values[result].shape;
-    const bool known = graph_.values[value].constant ||
-                       produced_by(graph_, value, OpKind::kDequantizeLinear) != nullptr;
-    return known && shape.size() == 1 && !whole.empty() && shape[0].constant() &&
-           shape[0] == whole.back();
-  }
-
-  std::optional<Activation> clip_of(const Node& clip) const {
-    Activation activation{.op = OpKind::kClip};
-    for (const std::size_t i : {1U, 2U}) {
-      if (clip.inputs.size() <= i || !clip.inputs[i].valid()) continue;
-      const auto number = scalar_constant(graph_, clip.inputs[i]);
-      if (!number || *number != *number) return std::nullopt;
-      (i == 1 ? activation.low : activation.high) = *number;
-    }
-    return activation;
-  }
-
-  /// Shapes that the integer kernels have: of convolutions images with one group.
-  bool kernels_have(const Node& product) const {
-    const bool convolves = product.op == OpKind::kConv;
-    if (!convolves && product.op != OpKind::kMatMul) return false;
-    const Shape& w = graph_.values[product.inputs[1]].shape;
-    if (!convolves) return w.size() == 2 && product.attributes.empty();
-    return w.size() == 4 && groups_of(product) == 1;
-  }
-
   bool write_product(const Node& quantize) {
-    const auto product = product_of(quantize.inputs[0]);
-    if (!product || !kernels_have(*product->node)) return false;
+    const auto product = real_product(graph_, readers_, quantize.inputs[0]);
+    if (!product) return false;
     const Node& node = *product->node;
     const bool convolves = node.op == OpKind::kConv;
     const auto x = real_bytes(graph_, node.inputs[0]);
-    const auto w = weights_of(node.inputs[1], convolves ? 0 : 1);
+    const auto w = byte_weights(graph_, names_, node.inputs[1], convolves ? 0 : 1);
     if (!x || !w || quantize.inputs.size() < 3 || !quantize.inputs[2].valid()) {
       context_.missed("an operand is not quantised as kernels of bytes want it", quantize);
       return false;
@@ -359,11 +222,6 @@ class Clusters {
   int changes_ = 0;
 };
 
-/// Returns the table in which `node` looks bytes up; nullopt if it is not such a node.
-std::optional<Constant> look_up_of(const Node& node) {
-  return node.op == OpKind::kQuantizeLinear ? byte_table(node) : std::nullopt;
-}
-
 }  // namespace
 
 Result<int> integer_clusters(Graph& graph, const PassContext& context) {
@@ -374,26 +232,6 @@ Result<int> integer_clusters(Graph& graph, const PassContext& context) {
   if (changes == 0) return 0;
   erase_unused(graph);
   PX_RETURN_IF_ERROR(infer_graph(graph, *context.quota));
-  return changes;
-}
-
-Result<int> fuse_byte_tables(Graph& graph, const PassContext&) {
-  const Readers readers(graph);
-  int changes = 0;
-  for (const NodeId id : graph.nodes.ids()) {
-    const std::optional<Constant> table = look_up_of(graph.nodes[id]);
-    if (!table || !readers.single(graph.nodes[id].inputs[0])) continue;
-    const Value& bytes = graph.values[graph.nodes[id].inputs[0]];
-    if (bytes.kind != ValueKind::kResult) continue;
-    const Node& maker = graph.nodes[bytes.producer];
-    const bool product = maker.op == OpKind::kConvInteger || maker.op == OpKind::kMatMulInteger;
-    if (!product || !is_requantised(maker) || has_byte_table(maker)) continue;
-    Attributes attributes = maker.attributes;
-    set_param(attributes, &ByteTableParams::table, *table);
-    rewrite_node(graph, id, maker.op, maker.inputs, std::move(attributes), maker.epilogue);
-    ++changes;
-  }
-  if (changes > 0) erase_unused(graph);
   return changes;
 }
 

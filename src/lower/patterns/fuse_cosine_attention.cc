@@ -24,6 +24,7 @@
 #include "ir/charge.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
+#include "lower/patterns/unit_vectors.h"
 #include "ops/deferred.h"
 #include "ops/op.h"
 #include "ops/params/attention.h"
@@ -34,9 +35,6 @@
 namespace parallax {
 namespace {
 
-const std::vector<std::int64_t> kSwapHeads = {0, 2, 1, 3}, kSwapLast = {0, 1, 3, 2},
-                                kHeadsToColumns = {0, 2, 3, 1};
-
 struct CosineMatch {
   ValueId q, k, v, scale, bias;
   std::vector<ValueId> masks;  ///< to be added up
@@ -46,15 +44,19 @@ struct CosineMatch {
 class CosineMatcher {
  public:
   CosineMatcher(const Graph& graph, const Readers& readers, const PassContext& context)
-      : graph_(graph), readers_(readers), context_(context), quota_(*context.quota) {}
+      : graph_(graph),
+        readers_(readers),
+        units_(graph, readers),
+        context_(context),
+        quota_(*context.quota) {}
 
   std::optional<CosineMatch> match(const Node& last) const {
-    if (!is_transpose(last, kSwapHeads)) return std::nullopt;
+    if (!swaps_heads(last)) return std::nullopt;
     const Node* product = inner_node(last.inputs[0], OpKind::kMatMul);
     if (product == nullptr || !is_plain(*product)) return std::nullopt;
     const Node* softmax = inner_node(product->inputs[0], OpKind::kSoftmax);
     CosineMatch found;
-    found.v = before_transpose(product->inputs[1], kSwapHeads);
+    found.v = before_swap(graph_, product->inputs[1]);
     if (softmax == nullptr || !found.v.valid()) return std::nullopt;
     const auto axis = params_of<AxisParams<-1>>(*softmax).axis;
     if (shape_of(softmax->inputs[0]).size() != 4 || (axis != -1 && axis != 3)) return std::nullopt;
@@ -70,25 +72,12 @@ class CosineMatcher {
  private:
   const Shape& shape_of(ValueId value) const { return graph_.values[value].shape; }
 
-  /// Returns the node that computes `value` if it has no other reader: only then does fusing save
-  /// it.
   const Node* inner_node(ValueId value, OpKind kind) const {
-    return readers_.single(value) ? produced_by(graph_, value, kind) : nullptr;
-  }
-
-  static bool is_transpose(const Node& node, const std::vector<std::int64_t>& perm) {
-    return node.op == OpKind::kTranspose && params_of<TransposeParams>(node).perm == perm;
+    return parallax::inner_node(graph_, readers_, value, kind);
   }
 
   static bool is_plain(const Node& product) {
     return product.inputs.size() == 2 && product.epilogue.empty();
-  }
-
-  /// Returns the operand of the transpose that makes `value`, which may have other readers; invalid
-  /// if there is no such transpose.
-  ValueId before_transpose(ValueId value, const std::vector<std::int64_t>& perm) const {
-    const Node* node = produced_by(graph_, value, OpKind::kTranspose);
-    return node != nullptr && is_transpose(*node, perm) ? node->inputs[0] : ValueId{};
   }
 
   /// The two operands of an Add, the constant one second.
@@ -176,126 +165,12 @@ class CosineMatcher {
   bool take_cosines(ValueId scores, CosineMatch& found) const {
     const Node* product = inner_node(scores, OpKind::kMatMul);
     if (product == nullptr || !is_plain(*product)) return false;
-    const auto q = heads_of_units(product->inputs[0]), k = heads_of_columns(product->inputs[1]);
+    const auto q = units_.heads(product->inputs[0]), k = units_.columns(product->inputs[1]);
     if (!q || !k || q->epsilon != k->epsilon) return false;
     found.q = q->x;
     found.k = k->x;
     found.epsilon = q->epsilon;
     return true;
-  }
-
-  struct Unit {
-    ValueId x;
-    float epsilon = 0;
-  };
-  /// Returns the adjacent heads whose unit vectors `value` [batches, heads, tokens, depth]
-  /// contains.
-  std::optional<Unit> heads_of_units(ValueId value) const {
-    if (auto unit = unit_vectors(value)) {
-      unit->x = before_transpose(unit->x, kSwapHeads);
-      return unit->x.valid() ? unit : std::nullopt;
-    }
-    const Node* turned = inner_node(value, OpKind::kTranspose);
-    const bool heads = turned != nullptr && is_transpose(*turned, kSwapHeads);
-    return heads ? unit_vectors(turned->inputs[0]) : std::nullopt;
-  }
-
-  /// Does the same for [batches, heads, depth, tokens].
-  std::optional<Unit> heads_of_columns(ValueId value) const {
-    const Node* turned = inner_node(value, OpKind::kTranspose);
-    if (turned == nullptr) return std::nullopt;
-    if (is_transpose(*turned, kSwapLast)) return heads_of_units(turned->inputs[0]);
-    return is_transpose(*turned, kHeadsToColumns) ? unit_vectors(turned->inputs[0]) : std::nullopt;
-  }
-
-  /// Returns the x of x / max(|x|, epsilon), or of x times the reciprocal.
-  std::optional<Unit> unit_vectors(ValueId value) const {
-    if (const Node* div = inner_node(value, OpKind::kDiv))
-      return unit_of(div->inputs[0], div->inputs[1], shape_of(value));
-    const Node* product = inner_node(value, OpKind::kMul);
-    if (product == nullptr) return std::nullopt;
-    for (const std::size_t side : {0U, 1U}) {
-      const ValueId length = inverted(without_expand(product->inputs[1 - side]));
-      if (!length.valid()) continue;
-      if (auto unit = unit_of(product->inputs[side], length, shape_of(value))) return unit;
-    }
-    return std::nullopt;
-  }
-
-  std::optional<Unit> unit_of(ValueId x, ValueId length, const Shape& shape) const {
-    if (shape_of(x) != shape) return std::nullopt;
-    Unit unit{x, 0};
-    length = without_lower_bound(without_expand(length), unit.epsilon);
-    if (const Node* turned = inner_node(length, OpKind::kTranspose)) {
-      length = is_transpose(*turned, kSwapHeads) ? turned->inputs[0] : length;
-      x = before_transpose(x, kSwapHeads);
-    }
-    const Node* norm = inner_node(length, OpKind::kReduceL2);
-    if (norm != nullptr)
-      return norm->inputs[0] == x && is_last_axis(*norm) ? std::optional(unit) : std::nullopt;
-    const Node* root = inner_node(length, OpKind::kSqrt);
-    if (root == nullptr) return std::nullopt;
-    float least_square = 0;
-    const ValueId sum = without_lower_bound(root->inputs[0], least_square);
-    const Node* squares = inner_node(sum, OpKind::kReduceSum);
-    if (squares == nullptr || !is_last_axis(*squares) || !is_square(squares->inputs[0], x))
-      return std::nullopt;
-    unit.epsilon = std::max(unit.epsilon, std::sqrt(least_square));
-    return unit;
-  }
-
-  ValueId without_expand(ValueId value) const {
-    const Node* expand = inner_node(value, OpKind::kExpand);
-    return expand == nullptr ? value : expand->inputs[0];
-  }
-
-  /// Returns the y of 1 / y.
-  ValueId inverted(ValueId value) const {
-    if (const Node* node = inner_node(value, OpKind::kReciprocal)) return node->inputs[0];
-    const Node* node = inner_node(value, OpKind::kDiv);
-    const bool of_one = node != nullptr && scalar_constant(graph_, node->inputs[0]) == 1.0F;
-    return of_one ? node->inputs[1] : ValueId{};
-  }
-
-  /// Returns the operand of a Clip or Max with a lower bound, which goes to `low`; `value` itself,
-  /// with `low` unchanged, if there is none.
-  ValueId without_lower_bound(ValueId value, float& low) const {
-    const auto take = [&](ValueId bound) {
-      const auto number = scalar_constant(graph_, bound);
-      if (number && *number >= 0) low = *number;
-      return number && *number >= 0;
-    };
-    if (const Node* clip = inner_node(value, OpKind::kClip)) {
-      const bool high = clip->inputs.size() > 2 && clip->inputs[2].valid();
-      return !high && clip->inputs.size() > 1 && take(clip->inputs[1]) ? clip->inputs[0] : value;
-    }
-    const Node* most = inner_node(value, OpKind::kMax);
-    if (most == nullptr || most->inputs.size() != 2) return value;
-    for (const std::size_t side : {0U, 1U})
-      if (shape_of(most->inputs[side]) == shape_of(value) && take(most->inputs[1 - side]))
-        return most->inputs[side];
-    return value;
-  }
-
-  bool is_square(ValueId value, ValueId x) const {
-    if (const Node* product = inner_node(value, OpKind::kMul)) {
-      const Node* size = inner_node(product->inputs[0], OpKind::kAbs);
-      const ValueId factor = size == nullptr ? product->inputs[0] : size->inputs[0];
-      return product->inputs[0] == product->inputs[1] && factor == x;
-    }
-    const Node* power = inner_node(value, OpKind::kPow);
-    return power != nullptr && power->inputs[0] == x &&
-           scalar_constant(graph_, power->inputs[1]) == 2.0F;
-  }
-
-  /// Returns true if the reduction is along the last of four axes and keeps it.
-  bool is_last_axis(const Node& node) const {
-    if (!params_of<ReduceParams>(node).keepdims || node.inputs.size() < 2 ||
-        !node.inputs[1].valid())
-      return false;
-    const auto& axes = graph_.values[node.inputs[1]].constant;
-    const auto known = axes ? integers(*axes, 1) : std::nullopt;
-    return known && known->size() == 1 && (known->front() == -1 || known->front() == 3);
   }
 
   /// Returns true if the operator supports the operands.
@@ -318,6 +193,7 @@ class CosineMatcher {
 
   const Graph& graph_;
   const Readers& readers_;
+  const UnitVectors units_;
   const PassContext& context_;
   const LoadQuota& quota_;
 };

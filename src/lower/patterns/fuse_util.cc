@@ -43,6 +43,10 @@ const Node* produced_by(const Graph& graph, ValueId value, OpKind kind) {
   return node.op == kind && node.outputs[0] == value ? &node : nullptr;
 }
 
+const Node* inner_node(const Graph& graph, const Readers& readers, ValueId value, OpKind kind) {
+  return readers.single(value) ? produced_by(graph, value, kind) : nullptr;
+}
+
 const Constant* float_constant(const Graph& graph, ValueId value) {
   if (!value.valid()) return nullptr;
   const auto& constant = graph.values[value].constant;

@@ -36,6 +36,9 @@ class Readers {
 
 /// Returns the node that computes `value` as its first output, if that is a `kind`; otherwise null.
 const Node* produced_by(const Graph& graph, ValueId value, OpKind kind);
+/// Returns produced_by() if only one node reads `value`, and it is no graph output: only then does
+/// fusing save the node.
+const Node* inner_node(const Graph& graph, const Readers& readers, ValueId value, OpKind kind);
 /// Returns the constant behind `value`, if it is one of type f32; otherwise null.
 const Constant* float_constant(const Graph& graph, ValueId value);
 /// Returns the number in an f32 constant of one element; nullopt otherwise.

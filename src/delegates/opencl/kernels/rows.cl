@@ -5,7 +5,7 @@
 #define LANES 64
 
 /// Every LANES-th element `at` of a row, from `lane` on. All items of a group go round equally often: PoCL 3.1 miscompiles loops that
-/// some of them never enter, and reads neighbours at once only where it sees that they are.
+/// some of them never enter, and reads neighbours as one vector only where it sees that they are.
 #define FOR_LANE(width)                                    \
   for (int base = 0; base < (width); base += LANES)     \
     if (base + lane < (width))

@@ -161,6 +161,13 @@ class Model {
   std::shared_ptr<const Impl> impl_;
 };
 
+/// The real numbers for which a TFLite file's integers stand: (element - zero point) * scale.
+struct FileQuantization {
+  std::vector<float> scales;              ///< one, or one for each index along `axis`; empty: none
+  std::vector<std::int64_t> zero_points;  ///< as many as scales
+  std::int64_t axis = 0;
+};
+
 /// An input or output as the file declares it.
 struct FileTensor {
   std::string name;
@@ -169,6 +176,8 @@ struct FileTensor {
   /// For an input: an initializer has its name, and a run may give another value if the model was
   /// loaded with it in LoadOptions::inputs.
   bool has_default = false;
+  std::int64_t index = -1;             ///< its number in a subgraph of a TFLite file; otherwise -1
+  FileQuantization quantization = {};  ///< TFLite only: QuantizeLinear nodes have ONNX's
 };
 
 /// All nodes of one operator, bodies included.
@@ -227,6 +236,9 @@ struct FileReport {
 /// Reads names, types and counts of a model file, but no weights. Errors: kIo; kInvalidModel if the
 /// file is damaged or not a model; kUnsupported for bodies nested more than 64 deep; kOutOfMemory.
 Result<FileReport> inspect_file(const std::filesystem::path& path);
+/// Does the same for the contents of a file. Errors: as above; kInvalidInput for bytes without
+/// memory.
+Result<FileReport> inspect_file(std::span<const std::byte> file);
 
 /// The sizes that kernels are tuned for, in bytes: the vectors of Session::instruction_set() and
 /// the data caches of the first CPU. Sizes that the system does not report are those of a Zen 4:

@@ -23,6 +23,15 @@ std::vector<std::string> kernels_of(OpKind op) {
   return names;
 }
 
+/// Describes the contents of a file with the kernels of its operators.
+Result<FileReport> describe(std::span<const std::byte> file) {
+  PX_ASSIGN(auto described, describe_model(file));
+  std::vector<FileOperator>& operators = described.report.operators;
+  for (std::size_t i = 0; i < operators.size(); ++i)
+    if (const auto kind = described.kinds[i]) operators[i].kernels = kernels_of(*kind);
+  return std::move(described.report);
+}
+
 }  // namespace
 
 Result<FileReport> inspect_file(const std::filesystem::path& path) {
@@ -30,12 +39,20 @@ Result<FileReport> inspect_file(const std::filesystem::path& path) {
   try {
     PX_RETURN_IF_ERROR(check_fork());
     PX_ASSIGN(const auto file, MappedFile::open(path));
-    auto described = describe_model(file->bytes());
-    if (!described) return tl::unexpected(naming(path, std::move(described).error()));
-    std::vector<FileOperator>& operators = described->report.operators;
-    for (std::size_t i = 0; i < operators.size(); ++i)
-      if (const auto kind = described->kinds[i]) operators[i].kernels = kernels_of(*kind);
-    return std::move(described->report);
+    auto report = describe(file->bytes());
+    if (!report) return tl::unexpected(naming(path, std::move(report).error()));
+    return report;
+  } catch (...) {
+    return tl::unexpected(caught(Stage::kLoad));
+  }
+}
+
+Result<FileReport> inspect_file(std::span<const std::byte> file) {
+  const Call call;
+  try {
+    PX_RETURN_IF_ERROR(check_fork());
+    PX_RETURN_IF_ERROR(check_memory(file));
+    return describe(file);
   } catch (...) {
     return tl::unexpected(caught(Stage::kLoad));
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/files/mapped_file.h"
 #include "session/zoo_test_util.h"
 
 namespace parallax {
@@ -26,6 +27,17 @@ TEST(InspectFile, SaysWhatTheLoadedModelHas) {
   ASSERT_FALSE(report->weights.empty());
   EXPECT_EQ(report->weights[0].type, "float32");
   EXPECT_EQ(report->weights[0].bytes, 4 * report->weights[0].parameters);
+}
+
+TEST(InspectFile, ReadsAFileInMemory) {
+  const auto file = MappedFile::open(digits_file());
+  ASSERT_TRUE(file) << file.error().to_string();
+  const auto report = inspect_file((*file)->bytes());
+  ASSERT_TRUE(report) << report.error().to_string();
+  EXPECT_EQ(report->inputs[0].name, "image");
+  const std::span<const std::byte> nowhere(static_cast<const std::byte*>(nullptr), 7);
+  EXPECT_EQ(inspect_file(nowhere).error().code, ErrorCode::kInvalidInput);
+  EXPECT_EQ(inspect_file(std::span<const std::byte>()).error().code, ErrorCode::kInvalidModel);
 }
 
 TEST(InspectFile, NamesTheLibrariesThatHaveKernels) {

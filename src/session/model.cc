@@ -68,12 +68,6 @@ Status check_load_options(const LoadOptions& options) {
   return check_pass_names(options.disabled_passes);
 }
 
-Status check_bytes(const ModelBytes& model) {
-  if (model.bytes.data() != nullptr || model.bytes.empty()) return {};
-  return tl::unexpected(
-      Error{Stage::kLoad, ErrorCode::kInvalidInput, {}, "a model without memory"});
-}
-
 /// Loads one model.
 class Loader {
  public:
@@ -88,7 +82,7 @@ class Loader {
     return load();
   }
   Result<std::shared_ptr<Model::Impl>> run(ModelBytes model) {
-    PX_RETURN_IF_ERROR(check_bytes(model));
+    PX_RETURN_IF_ERROR(check_memory(model.bytes));
     source_.model = std::move(model);
     return load();
   }
@@ -200,6 +194,12 @@ Error naming(const std::filesystem::path& path, Error error) {
   return error;
 }
 
+Status check_memory(std::span<const std::byte> file) {
+  if (file.data() != nullptr || file.empty()) return {};
+  return tl::unexpected(
+      Error{Stage::kLoad, ErrorCode::kInvalidInput, {}, "a model without memory"});
+}
+
 std::shared_ptr<Model::Impl> Model::Impl::finish(LoadedGraph loaded,
                                                  std::shared_ptr<GraphContext::Weights> weights) {
   std::shared_ptr<Impl> impl(new Impl, [](const Impl* old) {
@@ -262,7 +262,7 @@ Result<std::vector<UnsupportedNode>> Model::check(const std::filesystem::path& p
 
 Result<std::vector<UnsupportedNode>> Model::check(ModelBytes model, const LoadOptions& options) {
   return check_source(options, [&]() -> Result<ModelSource> {
-    PX_RETURN_IF_ERROR(check_bytes(model));
+    PX_RETURN_IF_ERROR(check_memory(model.bytes));
     return ModelSource{std::move(model), std::nullopt};
   });
 }

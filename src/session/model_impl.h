@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,8 @@ namespace parallax {
 
 /// Prefixes the message of an error that has no node with the file's name.
 Error naming(const std::filesystem::path& path, Error error);
+/// Returns kInvalidInput for the bytes of a file without memory.
+Status check_memory(std::span<const std::byte> file);
 
 /// Immutable except for the forms, which are thread-safe.
 struct Model::Impl {

@@ -100,14 +100,20 @@ std::string kernels_text(const FileReport& file, const FileOperator& op) {
   return op.kernels.empty() ? "needs none" : fmt::format("{}", fmt::join(op.kernels, ", "));
 }
 
+std::string quantization_text(const FileQuantization& quantized) {
+  if (quantized.scales.empty()) return "";
+  if (quantized.scales.size() > 1) return fmt::format(", scales along axis {}", quantized.axis);
+  return fmt::format(", scale {}, zero point {}", quantized.scales[0], quantized.zero_points[0]);
+}
+
 void print_tensors(const std::string& what, const std::vector<FileTensor>& list) {
   fmt::print("\n{}\n", what);
   std::size_t width = 0;
   for (const FileTensor& tensor : list) width = std::max(width, tensor.name.size());
   for (const FileTensor& tensor : list) {
-    fmt::print("  {:<{}}  {} {}{}\n", tensor.name, std::min<std::size_t>(width, 40),
+    fmt::print("  {:<{}}  {} {}{}{}\n", tensor.name, std::min<std::size_t>(width, 40),
                tensor.type.empty() ? "no tensor type" : tensor.type, shape_text(tensor),
-               tensor.has_default ? ", has a default" : "");
+               quantization_text(tensor.quantization), tensor.has_default ? ", has a default" : "");
   }
 }
 
@@ -221,6 +227,11 @@ nlohmann::json tensors_json(const std::vector<FileTensor>& tensors) {
         shape.push_back(dim.value >= 0 ? nlohmann::json(dim.value) : nlohmann::json(dim.symbol));
     }
     list.push_back({{"name", tensor.name}, {"type", tensor.type}, {"shape", shape}});
+    const FileQuantization& quantized = tensor.quantization;
+    if (!quantized.scales.empty())
+      list.back()["quantization"] = {{"scales", quantized.scales},
+                                     {"zero_points", quantized.zero_points},
+                                     {"axis", quantized.axis}};
   }
   return list;
 }

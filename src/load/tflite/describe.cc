@@ -8,6 +8,7 @@
 #include "load/names.h"
 #include "load/tflite/entry.h"
 #include "load/tflite/metadata.h"
+#include "load/tflite/quantization.h"
 #include "load/tflite/rules/rules.h"
 #include "load/tflite/tflite.h"
 
@@ -22,13 +23,17 @@ std::string type_name(schema::TensorType type) {
 
 FileTensor describe(const schema::SubGraph& graph, std::int32_t index, std::string_view name) {
   const schema::Tensor& tensor = *graph.tensors()->Get(static_cast<flatbuffers::uoffset_t>(index));
-  FileTensor described{std::string(name), type_name(tensor.type()), {}};
+  FileTensor described;
+  described.name = name;
+  described.type = type_name(tensor.type());
   described.shape.emplace();
   const Dims dims = dims_of(tensor);
   const auto open = elements_of(tensor.shape_signature());
   for (std::size_t axis = 0; axis < static_cast<std::size_t>(dims.rank()); ++axis)
     described.shape->push_back(
         {axis < open.size() && open[axis] < 0 ? -1 : dims[static_cast<int>(axis)], ""});
+  described.index = index;
+  if (is_quantized(tensor)) described.quantization = quantization_of(tensor);
   return described;
 }
 

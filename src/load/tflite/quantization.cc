@@ -29,22 +29,17 @@ struct Linear {
 
 /// Zero points of types that have none are 0, as the format demands.
 Linear linear_of(OperatorWriter& writer, const tflite_schema::Tensor& tensor, DType dtype) {
-  const auto scales = elements_of(tensor.quantization()->scale());
-  const auto zeros = elements_of(tensor.quantization()->zero_point());
+  const auto [scales, points, axis] = quantization_of(tensor);
   const bool scalar = scales.size() == 1;
   Linear linear;
-  linear.scale = writer.constant(
-      list_of(DType::kF32, std::vector<float>(scales.begin(), scales.end()), scalar));
-  std::vector<std::int64_t> points(scales.size());
-  for (std::size_t i = 0; i < points.size() && !zeros.empty(); ++i)
-    points[i] = zeros[std::min(i, zeros.size() - 1)];
+  linear.scale = writer.constant(list_of(DType::kF32, scales, scalar));
   if (dtype == DType::kI8)
     linear.zero = writer.constant(zeros_of<std::int8_t>(dtype, points, scalar));
   if (dtype == DType::kU8)
     linear.zero = writer.constant(zeros_of<std::uint8_t>(dtype, points, scalar));
   if (dtype == DType::kI16)
     linear.zero = writer.constant(zeros_of<std::int16_t>(dtype, points, scalar));
-  if (!scalar) linear.attributes = with_axis(quantized_axis(tensor).value_or(0));
+  if (!scalar) linear.attributes = with_axis(axis);
   return linear;
 }
 
@@ -56,6 +51,17 @@ bool is_quantized(const tflite_schema::Tensor& tensor) {
   const DTypeClass kind = info_of(*dtype).kind;
   return (kind == DTypeClass::kSigned || kind == DTypeClass::kUnsigned) &&
          length_of(tensor.quantization()->scale()) > 0;
+}
+
+FileQuantization quantization_of(const tflite_schema::Tensor& tensor) {
+  const auto scales = elements_of(tensor.quantization()->scale());
+  const auto zeros = elements_of(tensor.quantization()->zero_point());
+  FileQuantization parameters{{scales.begin(), scales.end()}, {}, 0};
+  parameters.zero_points.resize(scales.size());
+  for (std::size_t i = 0; i < scales.size() && !zeros.empty(); ++i)
+    parameters.zero_points[i] = zeros[std::min(i, zeros.size() - 1)];
+  if (scales.size() != 1) parameters.axis = quantized_axis(tensor).value_or(0);
+  return parameters;
 }
 
 ValueId dequantized(OperatorWriter& writer, ValueId value, const tflite_schema::Tensor& tensor) {

@@ -157,5 +157,29 @@ TEST(LoadTflite, DescribesAFile) {
   EXPECT_EQ(report.metadata.doc_string, "test");
 }
 
+TEST(LoadTflite, DescribesQuantizedTensors) {
+  std::vector<TfliteTensor> tensors = {{.name = "real", .shape = {2}},
+                                       {.name = "one", .shape = {2}, .type = TfliteType::UINT8},
+                                       {.name = "axis", .shape = {2, 3}, .type = TfliteType::INT8}};
+  tensors[1].quantization = tflite_quantized({0.5F}, {128});
+  tensors[2].quantization = tflite_quantized({1, 2, 3}, {0, 0, 0}, 1);
+  const TfliteGraph graph = {
+      .tensors = tensors, .operators = {}, .inputs = {1, 2, 0}, .outputs = {0}};
+  const std::string bytes = tflite_bytes({.graphs = {graph}});
+  const auto described = describe_tflite(std::as_bytes(std::span(bytes)));
+  ASSERT_TRUE(described) << described.error().to_string();
+  using Zeros = std::vector<std::int64_t>;
+  const std::vector<FileTensor>& inputs = described->report.inputs;
+  ASSERT_EQ(inputs.size(), 3U);
+  EXPECT_EQ(inputs[0].index, 1);
+  EXPECT_THAT(inputs[0].quantization.scales, testing::ElementsAre(0.5F));
+  EXPECT_EQ(inputs[0].quantization.zero_points, Zeros{128});
+  EXPECT_THAT(inputs[1].quantization.scales, testing::ElementsAre(1, 2, 3));
+  EXPECT_EQ(inputs[1].quantization.zero_points, (Zeros{0, 0, 0}));
+  EXPECT_EQ(inputs[1].quantization.axis, 1);
+  EXPECT_EQ(inputs[2].index, 0);
+  EXPECT_TRUE(inputs[2].quantization.scales.empty());
+}
+
 }  // namespace
 }  // namespace parallax

@@ -50,7 +50,11 @@ struct StopHandle {
 ModelHandle load_model(nb::handle file, const LoadOptions& options, const Runtime* runtime,
                        const std::filesystem::path& folder);
 
+/// Returns numbers, symbols, and None for a free dimension without a name.
+nb::tuple shape_tuple(const std::vector<Dimension>& shape);
+
 void bind_model(nb::module_& module);
+void bind_report(nb::module_& module);
 void bind_runtime(nb::module_& module);
 void bind_session(nb::module_& module);
 void bind_state(nb::module_& module);

@@ -63,19 +63,6 @@ std::string list_text(const std::vector<TensorInfo>& tensors) {
   return text;
 }
 
-nb::tuple shape_tuple(const TensorInfo& info) {
-  nb::list sizes;
-  for (const Dimension& dimension : info.shape) {
-    if (dimension.value >= 0)
-      sizes.append(dimension.value);
-    else if (dimension.symbol.empty())
-      sizes.append(nb::none());
-    else
-      sizes.append(dimension.symbol);
-  }
-  return nb::tuple(sizes);
-}
-
 std::vector<std::pair<std::string, std::string>> tie_pairs(const ModelHandle& self) {
   std::vector<std::pair<std::string, std::string>> pairs;
   for (const Tie& tie : self.model.ties()) pairs.emplace_back(tie.input, tie.output);
@@ -89,9 +76,10 @@ void bind_tensor_info(nb::module_& module) {
           "dtype", [](const TensorInfo& self) { return to_string(self.dtype); },
           "NumPy's name of the element type, or that of ml_dtypes: 'float32', "
           "'bfloat16'; 'string'.")
-      .def_prop_ro("shape", shape_tuple,
-                   "A tuple: numbers; for free dimensions the symbol, as 'batch' or '2*seq + 1', "
-                   "or None if there is no name.")
+      .def_prop_ro(
+          "shape", [](const TensorInfo& self) { return shape_tuple(self.shape); },
+          "A tuple: numbers; for free dimensions the symbol, as 'batch' or '2*seq + 1', "
+          "or None if there is no name.")
       .def_prop_ro("type", type_text,
                    "The same as dtype for a tensor; 'sequence of float32', 'optional of int64', "
                    "'map from string to float32'.")
@@ -122,6 +110,19 @@ void init_model(ModelHandle* self, nb::handle file, std::vector<std::string> dis
 }
 
 }  // namespace
+
+nb::tuple shape_tuple(const std::vector<Dimension>& shape) {
+  nb::list sizes;
+  for (const Dimension& dimension : shape) {
+    if (dimension.value >= 0)
+      sizes.append(dimension.value);
+    else if (dimension.symbol.empty())
+      sizes.append(nb::none());
+    else
+      sizes.append(dimension.symbol);
+  }
+  return nb::tuple(sizes);
+}
 
 ModelHandle load_model(nb::handle file, const LoadOptions& options, const Runtime* runtime,
                        const std::filesystem::path& folder) {

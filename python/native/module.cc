@@ -7,6 +7,7 @@ NB_MODULE(_native, module) {
   module.attr("__version__") = PARALLAX_VERSION;
   parallax::python::bind_runtime(module);
   parallax::python::bind_model(module);
+  parallax::python::bind_report(module);
   parallax::python::bind_session(module);
   parallax::python::bind_state(module);
 }

@@ -7,12 +7,14 @@ docs/python.md of the source tree shows more.
 """
 from ._errors import (BudgetExceededError, CancelledError, Error, ErrorCode, FileError, InternalError, InvalidInputError,
                       InvalidModelError, LimitExceededError, OutOfMemoryError, OutOfRangeError, UnboundSymbolError, UnsupportedError)
-from ._native import DelegateReport, Metadata, Model, Runtime, Session, State, StopSource, TensorInfo, __version__
+from ._native import (DelegateReport, FileOperator, FileQuantization, FileReport, FileSignature, FileTensor, FileWeights, Metadata, Model,
+                      Runtime, Session, State, StopSource, TensorInfo, __version__, inspect)
 
-__all__ = ["BudgetExceededError", "CancelledError", "DelegateReport", "Error", "ErrorCode", "FileError", "InternalError",
+__all__ = ["BudgetExceededError", "CancelledError", "DelegateReport", "Error", "ErrorCode", "FileError", "FileOperator",
+           "FileQuantization", "FileReport", "FileSignature", "FileTensor", "FileWeights", "InternalError",
            "InvalidInputError", "InvalidModelError", "LimitExceededError", "Metadata", "Model", "OutOfMemoryError",
            "OutOfRangeError", "Runtime", "Session", "State", "StopSource", "TensorInfo", "UnboundSymbolError",
-           "UnsupportedError", "__version__"]
+           "UnsupportedError", "__version__", "inspect"]
 for _name in __all__:
     if isinstance(globals()[_name], type):
         globals()[_name].__module__ = "parallax"

@@ -1,19 +1,27 @@
 """The part of ONNX Runtime's interface that most programs use, over Parallax: `from parallax import onnxruntime as ort`.
 
-InferenceSession, SessionOptions and RunOptions have the names and results of ONNX Runtime's. Options that only change how ONNX Runtime
-works are accepted and have no effect; others are refused by AttributeError. Errors are those of parallax.Error. Keywords that
-parallax.Session has, such as `budget`, may be given to InferenceSession too.
+InferenceSession, SessionOptions, RunOptions, IOBinding and OrtValue have the names and results of ONNX Runtime's. Options that only
+change how ONNX Runtime works are accepted and have no effect; a warning names those that a user might miss. Other options are refused
+by AttributeError. Errors are those of parallax.Error. Keywords that parallax.Session has, such as `budget`, may be given to
+InferenceSession too.
 """
 import enum
+import threading
 import typing
+import warnings
 
 from . import Model, Session, StopSource, __version__
+from . import _ort_errors as capi_errors
+from ._onnx_types import runtime_name
+from ._ort_values import IOBinding, OrtValue
 
-__all__ = ["ExecutionMode", "GraphOptimizationLevel", "InferenceSession", "NodeArg", "RunOptions", "SessionOptions", "__version__",
-           "get_available_providers", "get_device"]
+__all__ = ["ExecutionMode", "GraphOptimizationLevel", "IOBinding", "InferenceSession", "ModelMetadata", "NodeArg", "OrtValue",
+           "RunOptions", "SessionIOBinding", "SessionOptions", "__version__", "capi_errors", "disable_telemetry_events",
+           "enable_telemetry_events", "get_all_providers", "get_available_providers", "get_build_info", "get_device", "get_version_string",
+           "preload_dlls", "set_default_logger_severity", "set_default_logger_verbosity", "set_seed"]
 
 _PROVIDERS = ["CPUExecutionProvider"]
-_NAMES = {"float32": "float", "float64": "double"}  # others lose their underscores
+SessionIOBinding = IOBinding
 
 
 class GraphOptimizationLevel(enum.IntEnum):
@@ -53,8 +61,15 @@ class SessionOptions(_Options):
     _FIELDS = {
         "intra_op_num_threads": 0, "inter_op_num_threads": 0, "graph_optimization_level": GraphOptimizationLevel.ORT_ENABLE_ALL,
         "execution_mode": ExecutionMode.ORT_SEQUENTIAL, "enable_cpu_mem_arena": True, "enable_mem_pattern": True, "enable_mem_reuse": True,
-        "log_severity_level": -1, "log_verbosity_level": 0, "logid": "", "use_deterministic_compute": False,
+        "log_severity_level": -1, "log_verbosity_level": 0, "logid": "", "use_deterministic_compute": False, "enable_profiling": False,
+        "optimized_model_filepath": "", "profile_file_prefix": "onnxruntime_profile_", "use_per_session_threads": True,
     }
+    _MISSED = {"enable_profiling": "no profile is written: `parallax bench --trace FILE` writes one", "optimized_model_filepath": "no file is written"}
+
+    def __setattr__(self, name, value):
+        super().__setattr__(name, value)
+        if value and name in self._MISSED:
+            warnings.warn(f"SessionOptions.{name} has no effect here: {self._MISSED[name]}", stacklevel=2)
 
     def __init__(self):
         super().__init__()
@@ -63,6 +78,10 @@ class SessionOptions(_Options):
     def add_free_dimension_override_by_name(self, name, size):
         """Makes the free dimension `name` the constant `size`."""
         self._sizes[name] = size
+
+    def register_custom_ops_library(self, library_path):
+        """Refused: Parallax has no operators in libraries."""
+        raise capi_errors.NotImplemented(f"operators of {library_path} cannot be loaded")
 
     def add_session_config_entry(self, key, value):
         """Has no effect."""
@@ -98,6 +117,10 @@ class RunOptions(_Options):
         """Has no effect."""
         self._entries[key] = value
 
+    def get_run_config_entry(self, key):
+        """The value of that entry."""
+        return self._entries[key]
+
 
 class NodeArg(typing.NamedTuple):
     """An input or output: `shape` has numbers, texts for free dimensions and None; `type` is "tensor(float)" or the like."""
@@ -114,6 +137,7 @@ class ModelMetadata(typing.NamedTuple):
     graph_name: str
     domain: str
     description: str
+    graph_description: str
     version: int
     custom_metadata_map: dict
 
@@ -126,7 +150,7 @@ def _type(text):
     if text.startswith("map from "):
         key, value = text.removeprefix("map from ").split(" to ")
         return f"map({key},{_type(value)})"
-    return f"tensor({_NAMES.get(text, text.replace('_', ''))})"
+    return f"tensor({runtime_name(text)})"
 
 
 def _node_arg(info):
@@ -139,11 +163,20 @@ def _load(path_or_bytes, sizes):
     return Model(path_or_bytes, inputs=inputs) if inputs else model
 
 
+def _check_providers(providers):
+    wanted = [name if isinstance(name, str) else name[0] for name in providers or []]
+    for name in wanted:
+        if name not in _PROVIDERS and "CPUExecutionProvider" not in wanted:
+            warnings.warn(f"there is no '{name}' here: the CPU runs the model", stacklevel=3)
+
+
 class InferenceSession:
-    """A model, ready to run. `providers` has no effect: get_providers() says what runs."""
+    """A model, ready to run. `providers` has no effect: get_providers() says what runs. Any number of threads may use a session."""
 
     def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **keywords):
-        del providers, provider_options
+        del provider_options
+        _check_providers(providers)
+        keywords.pop("disabled_optimizers", None)
         self._options = sess_options or SessionOptions()
         keywords.setdefault("threads", self._options.intra_op_num_threads)
         self._session = Session(_load(path_or_bytes, self._options._sizes), **keywords)
@@ -164,20 +197,72 @@ class InferenceSession:
         """The CPU."""
         return list(_PROVIDERS)
 
+    def get_provider_options(self):
+        """There are none."""
+        return {name: {} for name in _PROVIDERS}
+
+    def set_providers(self, providers=None, provider_options=None):
+        """Has no effect."""
+        del provider_options
+        _check_providers(providers)
+
+    def enable_fallback(self):
+        """Has no effect."""
+
+    def disable_fallback(self):
+        """Has no effect."""
+
     def get_session_options(self):
         """The options that the session was given."""
         return self._options
 
+    def get_overridable_initializers(self):
+        """There are none: an initializer is a constant."""
+        return []
+
+    def end_profiling(self):
+        """The name of the file that was written: none."""
+        return ""
+
     def get_modelmeta(self):
         """Statements of the model's file about itself."""
         said = self._session.model.metadata
-        return ModelMetadata(said.producer_name, said.graph_name, said.domain, said.doc_string, said.model_version, dict(said.properties))
+        return ModelMetadata(said.producer_name, said.graph_name, said.domain, said.doc_string, "", said.model_version, dict(said.properties))
 
     def run(self, output_names, input_feed, run_options=None):
         """The list of the outputs that are named, of all outputs for None and []."""
         names = list(output_names) if output_names else [output.name for output in self._outputs]
-        outputs = self._session.run(dict(input_feed), names, stop=run_options._stop if run_options else None)
+        feed = {name: value.numpy() if isinstance(value, OrtValue) else value for name, value in input_feed.items()}
+        missing = [node.name for node in self._inputs if node.name not in feed]
+        if missing:
+            raise ValueError(f"the inputs {missing} are missing: given are {list(feed)}")
+        outputs = self._session.run(feed, names, stop=run_options._stop if run_options else None)
         return [outputs[name] for name in names]
+
+    def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
+        """Does the same for OrtValues."""
+        return [OrtValue(value) for value in self.run(output_names, input_dict_ort_values, run_options)]
+
+    def run_async(self, output_names, input_feed, callback, user_data, run_options=None):
+        """Returns immediately; another thread calls callback(outputs, user_data, text of an error or "")."""
+
+        def work():
+            outputs, problem = [], ""
+            try:
+                outputs = self.run(output_names, input_feed, run_options)
+            except Exception as error:  # noqa: BLE001, the callback gets every error
+                problem = str(error)
+            callback(outputs, user_data, problem)
+
+        threading.Thread(target=work, daemon=True).start()
+
+    def io_binding(self):
+        """An IOBinding of this session."""
+        return IOBinding(self)
+
+    def run_with_iobinding(self, iobinding, run_options=None):
+        """Runs on what is bound."""
+        iobinding._run(lambda names, feed: self.run(names, feed, run_options))
 
 
 def get_available_providers():
@@ -185,6 +270,27 @@ def get_available_providers():
     return list(_PROVIDERS)
 
 
+get_all_providers = get_available_providers
+
+
 def get_device():
     """The CPU."""
     return "CPU"
+
+
+def get_version_string():
+    """The version of Parallax."""
+    return __version__
+
+
+def get_build_info():
+    """The name and version of Parallax."""
+    return f"Parallax {__version__}"
+
+
+def _no_effect(*_arguments, **_keywords):
+    """Has no effect."""
+
+
+set_default_logger_severity = set_default_logger_verbosity = set_seed = preload_dlls = _no_effect
+disable_telemetry_events = enable_telemetry_events = _no_effect

@@ -1,18 +1,16 @@
 """Models: from paths and bytes, what they say of themselves; TFLite's state and signatures."""
-import base64
 import gc
 import pathlib
-import zlib
 
 import models
 import numpy as np
 import pytest
-import test_tflite
+import tflite_models
 from conftest import DIGITS, script
 
 import parallax
 
-SUMS = zlib.decompress(base64.b64decode(test_tflite.FILE))
+SUMS = tflite_models.SUM
 TWO = np.array([2], np.float32)
 
 

@@ -1,4 +1,6 @@
 """parallax.onnxruntime and ONNX Runtime itself: the same program with either import."""
+import threading
+
 import models
 import numpy as np
 import onnx_writer as w
@@ -97,3 +99,94 @@ def test_options_of_parallax_can_be_given():
     with pytest.raises(parallax.BudgetExceededError):
         ours.InferenceSession(DIGITS, budget=1).run(None, {"image": IMAGES[:1]})
     assert ours.get_available_providers() == ["CPUExecutionProvider"] and ours.get_device() == "CPU"
+
+
+@BOTH
+def test_inputs_and_outputs_are_bound(ort):
+    session = ort.InferenceSession(str(DIGITS), providers=["CPUExecutionProvider"])
+    expected = session.run(None, {"image": IMAGES[:3]})[0]
+    name = session.get_outputs()[0].name
+    value = ort.OrtValue.ortvalue_from_numpy(IMAGES[:3])
+    given = ort.OrtValue.ortvalue_from_shape_and_type(expected.shape, np.float32)
+    memory = np.zeros_like(expected)
+    image = np.ascontiguousarray(IMAGES[:3])
+    bindings = [lambda b: (b.bind_cpu_input("image", image), b.bind_output(name)),
+                lambda b: (b.bind_ortvalue_input("image", value), b.bind_ortvalue_output(name, given)),
+                lambda b: (b.bind_input("image", "cpu", 0, np.float32, image.shape, image.ctypes.data),
+                           b.bind_output(name, "cpu", 0, np.float32, list(memory.shape), memory.ctypes.data))]
+    for bind in bindings:
+        binding = session.io_binding()
+        bind(binding)
+        session.run_with_iobinding(binding)
+        np.testing.assert_array_equal(binding.copy_outputs_to_cpu()[0], expected)
+        (output,) = binding.get_outputs()
+        assert output.shape() == list(expected.shape) and output.data_type() == "tensor(float)" and output.device_name() == "cpu"
+    np.testing.assert_array_equal(given.numpy(), expected)
+    np.testing.assert_array_equal(memory, expected)
+    binding.clear_binding_inputs()
+    with pytest.raises(Exception):
+        session.run_with_iobinding(binding)
+
+
+@BOTH
+def test_values_are_made_and_changed(ort):
+    array = np.arange(6, dtype=np.int64).reshape(2, 3)
+    value = ort.OrtValue.ortvalue_from_numpy(array)
+    assert (value.shape(), value.data_type(), value.element_type(), value.is_tensor(), value.has_value()) == ([2, 3], "tensor(int64)", 7, True, True)
+    assert value.tensor_size_in_bytes() == 48 and value.data_ptr() != 0 and not value.is_sparse_tensor() and not value.is_tensor_sequence()
+    value.update_inplace(array + 1)
+    np.testing.assert_array_equal(value.numpy(), np.arange(1, 7).reshape(2, 3))
+
+
+@BOTH
+def test_ort_values_are_inputs_and_outputs(ort):
+    session = ort.InferenceSession(str(DIGITS), providers=["CPUExecutionProvider"])
+    (output, *_) = session.run_with_ort_values(None, {"image": ort.OrtValue.ortvalue_from_numpy(IMAGES[:2])})
+    np.testing.assert_array_equal(output.numpy(), session.run(None, {"image": IMAGES[:2]})[0])
+
+
+@BOTH
+def test_a_run_calls_back(ort):
+    session = ort.InferenceSession(str(DIGITS), providers=["CPUExecutionProvider"])
+    done, seen = threading.Event(), []
+
+    def callback(outputs, user_data, problem):
+        seen.extend([len(outputs), user_data, problem])
+        done.set()
+
+    session.run_async(None, {"image": IMAGES[:1]}, callback, "mine")
+    assert done.wait(60) and seen == [1, "mine", ""]
+
+
+@BOTH
+def test_missing_inputs_are_named(ort):
+    with pytest.raises(ValueError, match="image"):
+        ort.InferenceSession(str(DIGITS), providers=["CPUExecutionProvider"]).run(None, {})
+
+
+@BOTH
+def test_what_means_nothing_is_accepted(ort):
+    ort.set_default_logger_severity(3)
+    ort.set_seed(1)
+    options = ort.SessionOptions()
+    options.inter_op_num_threads = 1
+    options.enable_cpu_mem_arena = options.enable_mem_pattern = False
+    session = ort.InferenceSession(str(DIGITS), options, providers=[("CPUExecutionProvider", {})], provider_options=None)
+    assert list(session.get_provider_options()) == ["CPUExecutionProvider"] and session.get_overridable_initializers() == []
+    assert "CPUExecutionProvider" in ort.get_all_providers() and ort.get_version_string() and ort.get_build_info()
+
+
+@BOTH
+def test_a_device_that_is_not_there_is_named(ort):
+    with pytest.warns(UserWarning, match="NoSuchExecutionProvider"):
+        try:
+            ort.InferenceSession(str(DIGITS), providers=["NoSuchExecutionProvider"])
+        except ValueError as error:  # ONNX Runtime refuses names that it does not know
+            pytest.skip(str(error))
+
+
+def test_profiles_are_missed():
+    with pytest.warns(UserWarning, match="profile"):
+        ours.SessionOptions().enable_profiling = True
+    with pytest.raises(ours.capi_errors.NotImplemented, match="lib"):
+        ours.SessionOptions().register_custom_ops_library("lib.so")

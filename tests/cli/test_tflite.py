@@ -1,27 +1,14 @@
-"""TFLite files: variables that keep their values, and signatures. The file has two: `accumulate`, total = sum = sum + number with a sum that
-begins with 10, and `twice`, double = number + number. Its first subgraph is that of `accumulate`, with tensors x and y."""
-import base64
+"""TFLite files: variables that keep their values, and signatures."""
 import json
-import zlib
 
 import numpy as np
 import pytest
-
-FILE = (
-    "eNp1VD9v01AQPycmiqipLFEhDxk8MHSoqlRkZOnClCGqOjBUrdzEgKXYhsQuICEBEhMD7QdgQh2qfoJOzMwVIwMjH4AhEuDH3Xv3/F6j2NLFl/vduz+/u+ceAOw/Gj7YgB"
-    "B6EMAG+OChrQsu6oA2gAVK6KAfygHK1i2ANtpaKO9QyA9gnc92UXfxn8I9xvsoeAyKl8k4xrcjvQAe/hVC6x2USV4eT2ODdxDXWFamx/GMct3mTC5qKkeAMpAIQDQel2k5"
-    "jQorzjnGabMu68iLaGrVka3Io7GfiLVYv4uSJtnRrMyKJI2PTuLZPMkzyUef+SK/rxyP2NjZ3hlsI3jNNlfyFe4u/ghBteyG8zIFxek3THrFPnuVEHoGI5oTyuMGni7/KV"
-    "981nzmnOIdML8Oz0M/jiXA2H2O9QPPdJlXwl9bvosl7JWFtYSp98wS6vFJMpsXnGfAeQ6ruuYXVLPPdh97Aateiv3R+Oab+LPF9jeVqYf6VUyac8uPzu/LM2bXPasnHauI"
-    "s7q3HubxVIg7Ps/gWZRNaAbA+x/UN0Dtv+ZiiAFGfH+ovzRKMmBeXLRdUCyLlxOxmpfNyvDicI1fxOq571dq7m2LR3pfG//n2p/sH9i/dWMvTE9r3FOPZ9Dneh3Jn+q5y/"
-    "veNAszj3W4J/sycQMFPA1qvSNjdpbmqHvSNpe/QSNrfz+L5v29Ejf3JZ9OaszjisDah6Z5e/yl075Nd4JmPORvQ8i9UY3fsY4zFeqtC660/ULbKdt+o/6JdY+r0rnes/0/"
-    "RQm0XQ=="
-)
-
+import tflite_models
 
 @pytest.fixture
 def sums(tmp_path):
     path = tmp_path / "sum.tflite"
-    path.write_bytes(zlib.decompress(base64.b64decode(FILE)))
+    path.write_bytes(tflite_models.SUM)
     np.save(tmp_path / "2.npy", np.array([2], np.float32))
     return path
 

@@ -1,0 +1,64 @@
+"""Runs a Python program with Parallax in the place of ONNX Runtime and of TFLite's interpreters.
+
+    python -m parallax.run_with PROGRAM.py [ARGUMENT...]
+    python -m parallax.run_with -m MODULE [ARGUMENT...]
+
+The program is not changed: its imports of onnxruntime, tflite_runtime and ai_edge_litert get parallax.onnxruntime and parallax.tflite.
+"""
+import importlib.machinery
+import os
+import runpy
+import sys
+import types
+
+from . import _ort_errors, onnxruntime, tflite
+
+
+def _package(name, **members):
+    """A module that `import` takes for an installed one."""
+    module = types.ModuleType(name)
+    module.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
+    module.__path__ = []
+    module.__dict__.update(members)
+    return module
+
+
+def _exports(module):
+    return {name: getattr(module, name) for name in module.__all__}
+
+
+def _modules():
+    runtime, names = _exports(onnxruntime), "onnxruntime.capi"
+    state = _package(names + ".onnxruntime_pybind11_state", **runtime, **_exports(_ort_errors))
+    inference = _package(names + ".onnxruntime_inference_collection", **runtime)
+    capi = _package(names, onnxruntime_pybind11_state=state, _pybind_state=state, onnxruntime_inference_collection=inference)
+    modules = {names + "._pybind_state": state, "onnxruntime": _package("onnxruntime", **runtime, capi=capi)}
+    for package in ("tflite_runtime", "ai_edge_litert"):
+        interpreter = _package(package + ".interpreter", **_exports(tflite))
+        modules |= {package: _package(package, interpreter=interpreter), interpreter.__name__: interpreter}
+    return modules | {module.__name__: module for module in (state, inference, capi)}
+
+
+def install():
+    """Makes the imports that follow, in the whole program, get Parallax."""
+    sys.modules.update(_modules())
+
+
+def main():
+    """Runs the program that the command line names."""
+    arguments = sys.argv[1:]
+    if not arguments or arguments[0] in ("-h", "--help") or arguments == ["-m"]:
+        sys.exit(__doc__)
+    install()
+    if arguments[0] == "-m":
+        sys.argv = arguments[1:]
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(arguments[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = arguments
+        sys.path.insert(0, os.path.dirname(os.path.abspath(arguments[0])))
+        runpy.run_path(arguments[0], run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,10 +1,12 @@
 // Merges nodes that do the same with the same inputs, and equal small constants (so that nodes with
 // copies of a shape become equal).
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <variant>
 
+#include "base/name_map.h"
 #include "base/status.h"
 #include "ops/deferred.h"
 #include "ops/infer.h"
@@ -48,7 +50,8 @@ class Key {
     number(x.size());
     for (const T& item : x) number(item);
   }
-  std::string take() { return std::move(bytes_); }
+  std::string_view bytes() const { return bytes_; }
+  void clear() { bytes_.clear(); }
 
  private:
   LoadQuota& quota_;
@@ -71,8 +74,8 @@ struct AddAttribute {
   }
 };
 
-std::string key_of(const Node& node, LoadQuota& quota) {
-  Key key(quota);
+/// Adds the properties of a node. Returns true.
+bool add_key(Key& key, const Node& node) {
   key.number(node.op);
   key.number(node.inputs.size());
   for (const ValueId id : node.inputs) key.number(id.value);
@@ -86,35 +89,56 @@ std::string key_of(const Node& node, LoadQuota& quota) {
   key.number(node.epilogue.activation.op);
   for_each_parameter(node.epilogue.activation,
                      [&](std::string_view, float value) { key.number(value); });
-  return key.take();
+  return true;
 }
 
-/// Returns the key of a constant or symbolic value; nullopt for others.
-std::optional<std::string> key_of(const Value& value, LoadQuota& quota) {
-  Key key(quota);
+/// Adds the properties of a constant or symbolic value. Returns false for others.
+bool add_key(Key& key, const Value& value) {
   key.number(value.kind);
   if (value.kind == ValueKind::kConstant) {
     key.constant(*value.constant);
-    return key.take();
+    return true;
   }
-  if (value.kind != ValueKind::kSymbolic) return std::nullopt;
+  if (value.kind != ValueKind::kSymbolic) return false;
   key.number(value.dtype);
   for (const Expr& dim : value.shape) key.text(dim.to_string({}));
   key.number(value.content->size());
   for (const Expr& e : *value.content) key.text(e.to_string({}));
-  return key.take();
+  return true;
 }
+
+/// Finds the first of several equal items, nodes or values. Keeps hashes of the keys under the key
+/// of this process, so that a file cannot choose items that collide; makes the key of an item again
+/// if another has its hash.
+template <class Id, class Item>
+class FirstEqual {
+ public:
+  FirstEqual(const IdVector<Id, Item>& items, LoadQuota& quota)
+      : items_(items), key_(quota), other_(quota) {}
+
+  /// Returns the first item that is equal to `id`, among it and those of earlier calls.
+  Id of(Id id) {
+    key_.clear();
+    if (!add_key(key_, items_[id])) return id;
+    const auto [known, added] = first_.emplace(name_hash(key_.bytes()), id);
+    if (added) return id;
+    other_.clear();
+    add_key(other_, items_[known->second]);
+    return other_.bytes() == key_.bytes() ? known->second : id;
+  }
+
+ private:
+  const IdVector<Id, Item>& items_;
+  Key key_, other_;  ///< keep their memory from item to item
+  std::unordered_map<std::uint64_t, Id> first_;
+};
 
 /// Merges equal values. Returns the number of replaced values.
 int merge_values(const Graph& graph, Replacements& replacements, LoadQuota& quota) {
-  std::unordered_map<std::string, ValueId> first;
+  FirstEqual first(graph.values, quota);
   int merged = 0;
-  for (const ValueId id : graph.values.ids()) {
-    auto key = key_of(graph.values[id], quota);
-    if (!key) continue;
-    const auto [known, added] = first.emplace(std::move(*key), id);
-    if (!added && replacements.replace(id, known->second)) ++merged;
-  }
+  for (const ValueId id : graph.values.ids())
+    if (replacements.replace(id, first.of(id))) ++merged;
   return merged;
 }
 
@@ -134,15 +158,15 @@ Result<int> common_subexpressions(Graph& graph, const PassContext& context) {
   Replacements replacements(graph);
   LoadQuota keys = *context.quota;  // they are gone afterwards
   const int merged = merge_values(graph, replacements, keys);
-  std::unordered_map<std::string, NodeId> first;
+  FirstEqual first(graph.nodes, keys);
   int changes = 0;
   for (const NodeId id : graph.nodes.ids()) {
     Node& node = graph.nodes[id];
     replacements.apply(node);
     // Comparing bodies has never paid.
     if (!node.bodies.empty() || op_def(node.op).random) continue;
-    const auto [known, added] = first.emplace(key_of(node, keys), id);
-    if (!added && merge_nodes(replacements, node, graph.nodes[known->second])) ++changes;
+    const NodeId same = first.of(id);
+    if (same != id && merge_nodes(replacements, node, graph.nodes[same])) ++changes;
   }
   replacements.finish();
   // If two symbols stood for the same data-dependent size, one remains.

@@ -137,13 +137,22 @@ int tidy_outputs(const IdVector<ValueId, bool>& read, Node& node, Bodies& bodies
   return changes;
 }
 
+bool may_change(const Pass& pass, const Graph& graph) {
+  return pass.needs.empty() || std::ranges::any_of(graph.nodes, [&](const Node& node) {
+           return pass.needs.contains(node.op);
+         });
+}
+
 /// Runs the pass over the graph and its bodies, at every depth; `inside` tells whether a body
 /// changed. Inference is left to the caller: once for all depths.
 Status run_everywhere(const Pass& pass, Graph& graph, const PassContext& context, int& changes,
                       bool& inside) {
   const std::set<std::string> closed = context.closed ? *context.closed : std::set<std::string>();
-  PX_ASSIGN(const int here, pass.run(graph, context));
-  changes += here + tidy_bodies(graph, closed);
+  if (may_change(pass, graph)) {
+    PX_ASSIGN(const int here, pass.run(graph, context));
+    changes += here;
+  }
+  changes += tidy_bodies(graph, closed);
   bool below = false;
   for (const NodeId id : graph.nodes.ids()) {
     Node& node = graph.nodes[id];

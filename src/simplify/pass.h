@@ -15,6 +15,7 @@
 
 #include "ir/graph.h"
 #include "ir/load_quota.h"
+#include "ir/op_kinds.h"
 #include "parallax/report.h"
 
 namespace parallax {
@@ -70,6 +71,9 @@ struct Pass {
   /// inference before and after. Does not touch bodies of its nodes: the pass runs over each of
   /// them as well.
   Result<int> (*run)(Graph& graph, const PassContext& context);
+  /// `run` changes only graphs that have a node of one of these operators, and is not called for
+  /// others. Empty: it is called for every graph.
+  OpKinds needs = {};
 };
 
 /// Runs `passes` in order, except `disabled` ones, and returns a report of each. Errors: those of

@@ -73,6 +73,39 @@ TEST(RunPasses, RefusesWhatAPassWroteWrongly) {
   }
 }
 
+/// A pass that counts the graphs that it is called for, as changes.
+Result<int> count_graph(Graph&, const PassContext&) { return 1; }
+
+TEST(RunPasses, SkipsGraphsWithoutTheOperatorsThatAPassNeeds) {
+  const std::string text = R"(
+      input x f32 [2]
+      input c bool []
+      y = If(c; x)
+      body
+        input x f32 [2]
+        a = Erf(x)
+        output a
+      end
+      body
+        input x f32 [2]
+        b = Neg(x)
+        output b
+      end
+      output y)";
+  struct Row {
+    OpKinds needs;
+    int graphs;
+  };
+  for (const Row& row : {Row{{}, 3}, Row{{OpKind::kErf}, 1}, Row{{OpKind::kNeg, OpKind::kErf}, 2},
+                         Row{{OpKind::kIf}, 1}, Row{{OpKind::kTanh}, 0}}) {
+    Graph graph = graph_of(text);
+    const Pass pass = {"count", count_graph, row.needs};
+    const auto reports = run_passes({&pass, 1}, graph, {});
+    ASSERT_TRUE(reports) << reports.error().to_string();
+    EXPECT_EQ(reports->front().changes, row.graphs);
+  }
+}
+
 TEST(RunPasses, ReportsNearMissesOfEachReasonOnce) {
   Graph graph = graph_of("input x f32 [2]\na = Relu(x) @a\nb = Neg(a) @b\noutput b");
   const auto visit = [](Graph& seen, const PassContext& context) -> Result<int> {

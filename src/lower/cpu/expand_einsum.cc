@@ -210,9 +210,6 @@ std::optional<std::vector<Node>> expanded(Graph& graph, UniqueNames& names, cons
 }  // namespace
 
 Result<int> expand_einsum(Graph& graph, const PassContext&) {
-  const bool any =
-      std::ranges::any_of(graph.nodes, [](const Node& node) { return node.op == OpKind::kEinsum; });
-  if (!any) return 0;
   UniqueNames names(graph);
   IdVector<NodeId, Node> nodes;
   int changes = 0;

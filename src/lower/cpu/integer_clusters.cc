@@ -225,9 +225,6 @@ class Clusters {
 }  // namespace
 
 Result<int> integer_clusters(Graph& graph, const PassContext& context) {
-  if (std::ranges::none_of(graph.nodes,
-                           [](const Node& node) { return node.op == OpKind::kQuantizeLinear; }))
-    return 0;
   const int changes = Clusters(graph, context).run();
   if (changes == 0) return 0;
   erase_unused(graph);

@@ -19,18 +19,18 @@ constexpr Pass kPasses[] = {
     // First: the others know f32 alone.
     {"widen_halves", widen_halves},
     // Integer kernels need scales as the model wrote them.
-    {"integer_clusters", integer_clusters},
-    {"fuse_dynamic_products", fuse_dynamic_products},
+    {"integer_clusters", integer_clusters, {OpKind::kQuantizeLinear}},
+    {"fuse_dynamic_products", fuse_dynamic_products, {OpKind::kMatMulInteger}},
     // After them: a table replaces the nodes that compute the bytes.
-    {"fuse_byte_tables", fuse_byte_tables},
+    {"fuse_byte_tables", fuse_byte_tables, {OpKind::kQuantizeLinear}},
     // The remaining parts are computed as real numbers; the patterns match their constants.
     {"fold_dequantised", fold_dequantised},
     // Before all that looks for matrix products.
-    {"expand_einsum", expand_einsum},
+    {"expand_einsum", expand_einsum, {OpKind::kEinsum}},
     // The resulting Conv is treated like any other by all later passes.
-    {"turn_conv_transpose", turn_conv_transpose},
+    {"turn_conv_transpose", turn_conv_transpose, {OpKind::kConvTranspose}},
     // Before fuse_activation: a normalisation stands between convolution and activation.
-    {"fuse_conv_bn", fuse_conv_bn},
+    {"fuse_conv_bn", fuse_conv_bn, {OpKind::kConv, OpKind::kConvTranspose}},
     // First of what begins with an Add or a Mul by a constant: these are parts of it.
     pattern_of(OpKind::kLayerNormalization),
     // Behind it: a part of that has no mean either.
@@ -39,17 +39,17 @@ constexpr Pass kPasses[] = {
     pattern_of(OpKind::kSilu),
     pattern_of(OpKind::kGelu),
     // Before fuse_activation: the bias is added first.
-    {"fuse_matmul_bias", fuse_matmul_bias},
+    {"fuse_matmul_bias", fuse_matmul_bias, {OpKind::kMatMul}},
     {"fuse_activation", fuse_activation},
     // A Relu in front may have become an attribute.
-    {"fuse_pad", fuse_pad},
+    {"fuse_pad", fuse_pad, {OpKind::kPad}},
     // After the passes that fuse operators into matrix products: attention matches what remains
     // between two products.
     pattern_of(OpKind::kCosineAttention),
     pattern_of(OpKind::kFusedAttention),
-    {"absorb_transposes", absorb_transposes},
+    {"absorb_transposes", absorb_transposes, {OpKind::kFusedAttention}},
     // After the passes that fuse an Add into a product.
-    {"fuse_norm_residual", fuse_norm_residual},
+    {"fuse_norm_residual", fuse_norm_residual, {OpKind::kLayerNormalization}},
     // Late: fewer nodes to convert, and no other pass has to know layouts.
     {"layout_nhwc", layout_nhwc},
     // After all passes that fuse elementwise operators, or match them individually.

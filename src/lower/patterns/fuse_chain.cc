@@ -86,18 +86,29 @@ class ChainFinder {
     return group == kNoGroup || groups_[group].size() < 2 ? nullptr : &groups_[group];
   }
 
-  /// Returns true if nodes other than `members`, which are ascending, read a result of `id`.
-  bool escapes(const Members& members, NodeId id) const {
-    const ValueId value = graph_.nodes[id].outputs[0];
-    if (id == members.back() || readers_.is_output(value)) return true;
-    // Ends at the first of them: there are few members.
-    return !std::ranges::all_of(readers_.of(value), [&](NodeId reader) {
-      return std::ranges::binary_search(members, reader);
-    });
+  /// Returns true if nodes outside of the chain of `id` read a result of it, or it is the last.
+  bool escapes(NodeId id) const {
+    const std::size_t group = group_of_[id];
+    return escapes({{&group, 1}, groups_[group].back()}, id);
   }
 
  private:
   static constexpr std::size_t kNoGroup = SIZE_MAX;
+
+  /// The members of some groups, and a node behind them; or a group and its own last member.
+  struct Joint {
+    std::span<const std::size_t> groups;
+    NodeId last;
+  };
+  bool is_member(const Joint& joint, NodeId id) const {
+    return id == joint.last || std::ranges::find(joint.groups, group_of_[id]) != joint.groups.end();
+  }
+  bool escapes(const Joint& joint, NodeId id) const {
+    const ValueId value = graph_.nodes[id].outputs[0];
+    if (id == joint.last || readers_.is_output(value)) return true;
+    return !std::ranges::all_of(readers_.of(value),
+                                [&](NodeId reader) { return is_member(joint, reader); });
+  }
 
   bool can_join(const Node& node) const {
     if (node.outputs.size() != 1 || !node.outputs[0].valid() || !node.epilogue.empty() ||
@@ -144,19 +155,20 @@ class ChainFinder {
     }
     std::ranges::sort(members);
     members.push_back(id);
-    return may_be_one(members) ? std::optional(std::move(members)) : std::nullopt;
+    return may_be_one({groups, id}, members) ? std::optional(std::move(members)) : std::nullopt;
   }
 
-  bool may_be_one(const Members& members) const {
+  /// `members`: those of `joint`, ascending.
+  bool may_be_one(const Joint& joint, const Members& members) const {
     const NodeId first =
-        *std::ranges::find_if(members, [&](NodeId member) { return escapes(members, member); });
+        *std::ranges::find_if(members, [&](NodeId member) { return escapes(joint, member); });
     std::vector<ValueId> read;
     for (const NodeId member : members) {
       for (const ValueId input : graph_.nodes[member].inputs) {
         if (!input.valid()) continue;
         const bool computed = graph_.values[input].kind == ValueKind::kResult;
         const NodeId producer = computed ? graph_.values[input].producer : NodeId{};
-        if (computed && std::ranges::binary_search(members, producer)) continue;
+        if (computed && is_member(joint, producer)) continue;
         if (first <= last_before_[input]) return false;
         read.push_back(input);
       }
@@ -201,7 +213,7 @@ class ChainWriter {
     // The last first: it may be written over an input.
     add_result(members_.size() - 1);
     for (std::size_t s = 0; s + 1 < members_.size(); ++s)
-      if (finder_.escapes(members_, members_[s])) add_result(s);
+      if (finder_.escapes(members_[s])) add_result(s);
     chain_.attributes = write_chain(program_);
     return std::move(chain_);
   }
@@ -259,7 +271,7 @@ Result<int> fuse_chain(Graph& graph, const PassContext& context) {
     }
     // The fused node replaces the first of them that others read.
     const auto first = std::ranges::find_if(
-        *members, [&](NodeId member) { return finder.escapes(*members, member); });
+        *members, [&](NodeId member) { return finder.escapes(member); });
     if (*first != id) continue;
     nodes.push_back(ChainWriter(graph, finder, *members).write());
     changes += static_cast<int>(members->size());

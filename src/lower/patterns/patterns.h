@@ -32,12 +32,12 @@ struct OperatorPattern {
   Pass pass;
 };
 inline constexpr OperatorPattern kOperatorPatterns[] = {
-    {OpKind::kLayerNormalization, {"fuse_layer_normalization", fuse_layer_normalization}},
-    {OpKind::kRMSNormalization, {"fuse_rms_normalization", fuse_rms_normalization}},
-    {OpKind::kSilu, {"fuse_silu", fuse_silu}},
-    {OpKind::kGelu, {"fuse_gelu", fuse_gelu}},
-    {OpKind::kCosineAttention, {"fuse_cosine_attention", fuse_cosine_attention}},
-    {OpKind::kFusedAttention, {"fuse_attention", fuse_attention}},
+    {OpKind::kLayerNormalization, {"fuse_layer_normalization", fuse_layer_normalization, {OpKind::kReduceMean}}},
+    {OpKind::kRMSNormalization, {"fuse_rms_normalization", fuse_rms_normalization, {OpKind::kReduceMean}}},
+    {OpKind::kSilu, {"fuse_silu", fuse_silu, {OpKind::kSigmoid}}},
+    {OpKind::kGelu, {"fuse_gelu", fuse_gelu, {OpKind::kErf, OpKind::kTanh}}},
+    {OpKind::kCosineAttention, {"fuse_cosine_attention", fuse_cosine_attention, {OpKind::kSoftmax}}},
+    {OpKind::kFusedAttention, {"fuse_attention", fuse_attention, {OpKind::kSoftmax}}},
 };
 /// Returns the pattern that makes `made`. REQUIRES: there is one.
 constexpr Pass pattern_of(OpKind made) {

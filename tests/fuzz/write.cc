@@ -5,7 +5,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "../../tools/parallax/npy.h"
+#include "../../tools/parallax/files/npy.h"
 #include "cache/block_file.h"
 #include "ir/snapshot.h"
 #include "load/onnx/onnx.h"

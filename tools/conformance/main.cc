@@ -14,8 +14,8 @@
 
 #include "base/status.h"
 #include "crash.h"
-#include "files.h"
-#include "parse_command_line.h"
+#include "files/files.h"
+#include "options/parse_command_line.h"
 #include "session/delegates.h"
 #include "suite.h"
 

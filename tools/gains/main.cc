@@ -13,11 +13,11 @@
 #include <string>
 #include <vector>
 
-#include "files.h"
+#include "files/files.h"
+#include "options/parse_command_line.h"
 #include "parallax/elements.h"
 #include "parallax/planner.h"
 #include "parallax/session.h"
-#include "parse_command_line.h"
 
 namespace parallax {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "base/status.h"
 #include "csv.h"
-#include "files.h"
-#include "parse_command_line.h"
+#include "files/files.h"
+#include "options/parse_command_line.h"
 
 namespace parallax {
 namespace {

@@ -9,12 +9,12 @@
 #include "bench_ops.h"
 #include "bench_runs.h"
 #include "interrupt.h"
-#include "machine.h"
 #include "parallax/planner.h"
 #include "parallax/version.h"
-#include "report.h"
-#include "statistics.h"
-#include "trace_file.h"
+#include "reports/machine.h"
+#include "reports/report.h"
+#include "reports/statistics.h"
+#include "reports/trace_file.h"
 
 namespace parallax::cli {
 namespace {

@@ -9,11 +9,11 @@
 #include <span>
 #include <thread>
 
-#include "inputs.h"
+#include "inputs/inputs.h"
+#include "inputs/state.h"
 #include "interrupt.h"
 #include "parallax/planner.h"
-#include "report.h"
-#include "state.h"
+#include "reports/report.h"
 
 namespace parallax::cli {
 namespace {

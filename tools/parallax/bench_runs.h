@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "options.h"
+#include "options/options.h"
 
 namespace parallax::cli {
 

@@ -14,11 +14,11 @@
 #include <sstream>
 #include <thread>
 
-#include "files.h"
-#include "inputs.h"
+#include "files/files.h"
+#include "inputs/inputs.h"
 #include "parallax/model.h"
 #include "parallax/planner.h"
-#include "report.h"
+#include "reports/report.h"
 
 namespace parallax::cli {
 namespace {

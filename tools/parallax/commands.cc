@@ -4,10 +4,10 @@
 #include <CLI/CLI.hpp>
 #include <string>
 
-#include "common_options.h"
-#include "delegate_options.h"
-#include "input_options.h"
-#include "option_forms.h"
+#include "options/common_options.h"
+#include "options/delegate_options.h"
+#include "options/input_options.h"
+#include "options/option_forms.h"
 
 namespace parallax::cli {
 namespace {

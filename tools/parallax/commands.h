@@ -1,7 +1,7 @@
 // All commands of the tool, with what they take.
 #pragma once
 
-#include "options.h"
+#include "options/options.h"
 
 namespace CLI {
 class App;

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "report.h"
+#include "reports/report.h"
 
 namespace parallax::cli {
 namespace {

@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "difference.h"
-#include "inputs.h"
-#include "npy.h"
+#include "files/npy.h"
+#include "files/pb.h"
+#include "inputs/inputs.h"
+#include "inputs/state.h"
 #include "parallax/elements.h"
-#include "pb.h"
-#include "report.h"
-#include "state.h"
+#include "reports/report.h"
 
 namespace parallax::cli {
 namespace {

@@ -1,7 +1,7 @@
 // Outputs that somebody else made, compared with ours: `verify --expected DIR`.
 #pragma once
 
-#include "options.h"
+#include "options/options.h"
 
 namespace parallax::cli {
 

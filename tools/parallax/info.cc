@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <optional>
 
-#include "example.h"
-#include "info_metadata.h"
-#include "info_need.h"
-#include "known_inputs.h"
-#include "machine.h"
+#include "files/pb_objects.h"
+#include "inputs/known_inputs.h"
+#include "options/example.h"
 #include "parallax/model.h"
-#include "pb_objects.h"
-#include "report.h"
+#include "reports/info_metadata.h"
+#include "reports/info_need.h"
+#include "reports/machine.h"
+#include "reports/report.h"
 
 namespace parallax::cli {
 namespace {

@@ -11,10 +11,10 @@
 #include <vector>
 
 #include "commands.h"
-#include "example.h"
-#include "files.h"
-#include "known_inputs.h"
-#include "options.h"
+#include "files/files.h"
+#include "inputs/known_inputs.h"
+#include "options/example.h"
+#include "options/options.h"
 #include "parallax/version.h"
 
 namespace parallax::cli {

@@ -9,10 +9,10 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "files.h"
-#include "npy.h"
-#include "pb.h"
-#include "pb_objects.h"
+#include "files/files.h"
+#include "files/npy.h"
+#include "files/pb.h"
+#include "files/pb_objects.h"
 
 namespace parallax::cli {
 namespace {

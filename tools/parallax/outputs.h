@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "options.h"
+#include "options/options.h"
 
 namespace parallax::cli {
 

@@ -5,9 +5,9 @@
 #include <map>
 #include <utility>
 
+#include "options/profiles.h"
 #include "parallax/planner.h"
-#include "profiles.h"
-#include "report.h"
+#include "reports/report.h"
 
 namespace parallax::cli {
 namespace {

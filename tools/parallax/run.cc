@@ -6,14 +6,14 @@
 #include <filesystem>
 #include <limits>
 
-#include "inputs.h"
+#include "files/pb_objects.h"
+#include "inputs/inputs.h"
+#include "inputs/state.h"
 #include "nan.h"
 #include "outputs.h"
 #include "parallax/elements.h"
-#include "pb_objects.h"
-#include "report.h"
-#include "scores.h"
-#include "state.h"
+#include "reports/report.h"
+#include "reports/scores.h"
 
 namespace parallax::cli {
 namespace {

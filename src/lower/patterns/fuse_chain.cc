@@ -270,8 +270,8 @@ Result<int> fuse_chain(Graph& graph, const PassContext& context) {
       continue;
     }
     // The fused node replaces the first of them that others read.
-    const auto first = std::ranges::find_if(
-        *members, [&](NodeId member) { return finder.escapes(member); });
+    const auto first =
+        std::ranges::find_if(*members, [&](NodeId member) { return finder.escapes(member); });
     if (*first != id) continue;
     nodes.push_back(ChainWriter(graph, finder, *members).write());
     changes += static_cast<int>(members->size());

@@ -32,11 +32,14 @@ struct OperatorPattern {
   Pass pass;
 };
 inline constexpr OperatorPattern kOperatorPatterns[] = {
-    {OpKind::kLayerNormalization, {"fuse_layer_normalization", fuse_layer_normalization, {OpKind::kReduceMean}}},
-    {OpKind::kRMSNormalization, {"fuse_rms_normalization", fuse_rms_normalization, {OpKind::kReduceMean}}},
+    {OpKind::kLayerNormalization,
+     {"fuse_layer_normalization", fuse_layer_normalization, {OpKind::kReduceMean}}},
+    {OpKind::kRMSNormalization,
+     {"fuse_rms_normalization", fuse_rms_normalization, {OpKind::kReduceMean}}},
     {OpKind::kSilu, {"fuse_silu", fuse_silu, {OpKind::kSigmoid}}},
     {OpKind::kGelu, {"fuse_gelu", fuse_gelu, {OpKind::kErf, OpKind::kTanh}}},
-    {OpKind::kCosineAttention, {"fuse_cosine_attention", fuse_cosine_attention, {OpKind::kSoftmax}}},
+    {OpKind::kCosineAttention,
+     {"fuse_cosine_attention", fuse_cosine_attention, {OpKind::kSoftmax}}},
     {OpKind::kFusedAttention, {"fuse_attention", fuse_attention, {OpKind::kSoftmax}}},
 };
 /// Returns the pattern that makes `made`. REQUIRES: there is one.

@@ -2,6 +2,9 @@
 // whatever the path: plain and transposed second operands give the same bits.
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
+
 #include "kernels/permuted.h"
 #include "kernels/reference/activation.h"
 #include "kernels/reference/common.h"
@@ -14,31 +17,23 @@ namespace {
 /// Columns that one unit of work computes.
 constexpr std::int64_t kColumnBlock = 256;
 
-/// y[j] = sum over i of a[i * a_step] * b[i * width + j] for `count` columns; `b` has rows of
-/// `width`. Four rows at a time, so that y is read and written less often.
-template <class T>
+/// Computes y[j] = sum over i of a[i * a_step] * b[i * width + j] for `count` columns; `b` has rows
+/// of `width`. Takes kColumns at a time, whose sums stay in registers; then half as many.
+template <std::size_t kColumns = 16, class T>
 void row_times_matrix(const T* a, std::int64_t a_step, const T* b, std::int64_t width,
-                      std::int64_t inner, std::int64_t count, T* __restrict y) {
-  std::fill_n(y, count, T{0});
-  std::int64_t i = 0;
-  for (; i + 4 <= inner; i += 4) {
-    const T a0 = a[i * a_step], a1 = a[(i + 1) * a_step];
-    const T a2 = a[(i + 2) * a_step], a3 = a[(i + 3) * a_step];
-    const T* b0 = b + i * width;
-    const T* b1 = b0 + width;
-    const T* b2 = b1 + width;
-    const T* b3 = b2 + width;
-    for (std::int64_t j = 0; j < count; ++j) {
-      T sum = wrap_add(y[j], wrap_mul(a0, b0[j]));
-      sum = wrap_add(sum, wrap_mul(a1, b1[j]));
-      sum = wrap_add(sum, wrap_mul(a2, b2[j]));
-      y[j] = wrap_add(sum, wrap_mul(a3, b3[j]));
+                      std::int64_t inner, std::int64_t count, T* y) {
+  constexpr auto kStep = static_cast<std::int64_t>(kColumns);
+  for (; count >= kStep; count -= kStep, b += kStep, y += kStep) {
+    std::array<T, kColumns> sums{};
+    for (std::int64_t i = 0; i < inner; ++i) {
+      const T x = a[i * a_step];
+      const T* row = b + i * width;
+#pragma GCC unroll 16
+      for (std::size_t j = 0; j < kColumns; ++j) sums[j] = wrap_add(sums[j], wrap_mul(x, row[j]));
     }
+    std::copy(sums.begin(), sums.end(), y);
   }
-  for (; i < inner; ++i) {
-    const T a0 = a[i * a_step];
-    for (std::int64_t j = 0; j < count; ++j) y[j] = wrap_add(y[j], wrap_mul(a0, b[i * width + j]));
-  }
+  if constexpr (kColumns > 1) row_times_matrix<kColumns / 2>(a, a_step, b, width, inner, count, y);
 }
 
 /// Variant for a `b` with any strides: y[j] = sum over i of a[i * a_step] * b[i * row + j *

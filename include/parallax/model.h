@@ -25,7 +25,9 @@ class Runtime;
 /// or "2*seq + 1".
 struct Dimension {
   std::int64_t value = -1;  ///< >= 0 if the dimension is fixed, -1 otherwise
-  std::string symbol;       ///< the expression; empty if fixed, or if a file gives no name
+  /// The expression; empty if fixed. If the file gives no name: empty in a FileTensor; in a Model a
+  /// symbol called after the input, "x_dim_0", which Model::symbols() lists.
+  std::string symbol;
 };
 
 /// The value of a free dimension (Model::symbols()), >= 0.
@@ -38,7 +40,9 @@ struct DimValue {
 struct TensorInfo {
   std::string name;           ///< unique among the inputs, and among the outputs
   DType dtype = DType::kF32;  ///< element type; in a sequence, optional or map that of its tensors
-  std::vector<Dimension> shape;  ///< outermost dimension first; for a map it has no meaning
+  /// Outermost dimension first. Empty for scalars and if there are `containers`; the rank of other
+  /// tensors is always known, if need be from LoadOptions::inputs.
+  std::vector<Dimension> shape;
   /// The types around the tensors, outermost first: {kOptional, kSequence} is an optional sequence.
   /// Empty: a tensor.
   std::vector<ObjectType> containers = {};
@@ -85,9 +89,9 @@ struct ModelBytes {
   /// The folder of files with external weights. Links in it may lead to regular files inside it.
   /// Empty: a model that has such files is refused (kUnsupported).
   std::filesystem::path folder = {};
-  /// A second folder: links in `folder` may also lead to regular files directly in this one.
-  /// Model::load(path) sets it to the folder of the file that `path` resolves to, because download
-  /// caches made of links keep the weights there.
+  /// A second folder: links in `folder` may also lead to regular files directly in this one. Empty:
+  /// they may not. Model::load(path) sets it to the folder of the file that `path` resolves to,
+  /// because download caches made of links keep the weights there.
   std::filesystem::path linked_folder = {};
 };
 
@@ -104,19 +108,19 @@ struct UnsupportedNode {
 /// share contents); thread-safe. In a child of fork(): as Session (session.h).
 class Model {
  public:
-  /// Loads a model file, whose bytes tell its format (ONNX). Weights stay mapped, those in external
-  /// files too. While the model lives, its files may be removed or replaced, but not written to: if
-  /// one is truncated, the system ends the process (SIGBUS). `runtime` provides the cache, and is
-  /// the runtime of sessions that are created without one; without `runtime` there is no cache, and
-  /// these sessions use Runtime::shared(). Errors: kIo; kInvalidModel; kUnsupported, which lists
-  /// all that is missing; kInvalidInput for options out of range, unknown passes or signatures, and
-  /// KnownInputs that the model cannot have; kOutOfMemory.
+  /// Loads an ONNX or TFLite file; its bytes tell which. Weights stay mapped, those in external
+  /// files too. While the model or a session of it lives, its files may be removed or replaced, but
+  /// not written to: if one is truncated, the system ends the process (SIGBUS). `runtime` provides
+  /// the cache, and is the runtime of sessions that are created without one; without `runtime`
+  /// there is no cache, and these sessions use Runtime::shared(). Errors: kIo; kInvalidModel;
+  /// kUnsupported, which lists all that is missing; kInvalidInput for options out of range, unknown
+  /// passes or signatures, and KnownInputs that the model cannot have; kOutOfMemory.
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options = {});
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options,
                             const Runtime& runtime);
-  /// Loads a model file from memory, which must stay unchanged while the model lives: its weights
-  /// are used there. Errors: as above; kUnsupported also for external weights without a folder, and
-  /// kInvalidInput also for bytes without memory.
+  /// Loads a model file from memory, which must stay unchanged while the model or a session of it
+  /// lives: its weights are used there. Errors: as above; kUnsupported also for external weights
+  /// without a folder, and kInvalidInput also for bytes without memory.
   static Result<Model> load(ModelBytes model, const LoadOptions& options = {});
   static Result<Model> load(ModelBytes model, const LoadOptions& options, const Runtime& runtime);
   /// Returns every node of a file that Parallax cannot run, those in bodies included: nodes of
@@ -143,10 +147,12 @@ class Model {
   /// Names of the free dimensions, which the shapes of a run's inputs give their values, e.g.
   /// {"batch", "seq"}; in the order in which the inputs first name them.
   const std::vector<std::string>& symbols() const;
-  /// Number of nodes that the file's main graph becomes, before the passes; bodies excluded.
+  /// Number of nodes of the main graph as read, before the passes (a TFLite operator may become
+  /// several); those in bodies excluded.
   int file_nodes() const;
   /// Number of nodes after the passes; those in bodies excluded.
   int nodes() const;
+  /// Time that load() spent on each part.
   const LoadTimes& load_times() const;
   /// The file's statements about itself; the reference stays valid while the model lives.
   const ModelMetadata& metadata() const;
@@ -173,11 +179,11 @@ struct FileTensor {
   std::string name;
   std::string type;  ///< "float16", "sequence of float32"; "" if undeclared
   std::optional<std::vector<Dimension>> shape;  ///< nullopt if the rank is not declared
-  /// For an input: an initializer has its name, and a run may give another value if the model was
-  /// loaded with it in LoadOptions::inputs.
+  /// An input with an initializer of its name. A run may give a value only if LoadOptions::inputs
+  /// named the input, and must then; otherwise the initializer is a constant.
   bool has_default = false;
   std::int64_t index = -1;             ///< its number in a subgraph of a TFLite file; otherwise -1
-  FileQuantization quantization = {};  ///< TFLite only: QuantizeLinear nodes have ONNX's
+  FileQuantization quantization = {};  ///< TFLite only: in ONNX files nodes hold it
 };
 
 /// All nodes of one operator, bodies included.
@@ -188,8 +194,9 @@ struct FileOperator {
   int count = 0;           ///< number of nodes
   /// Whether the loader has a rule for it. It may still refuse a node for an attribute or a type.
   bool supported = false;
-  /// Names of the kernels that it may be given, the preferred one first; empty for If, Loop, Scan
-  /// and Constant, which need none, and for TFLite's operators, which become nodes of others.
+  /// Names of the kernels that it may be given, the preferred one first; empty if it is not
+  /// supported, for If, Loop, Scan and Constant, which need none, and for TFLite's operators, which
+  /// become nodes of others.
   std::vector<std::string> kernels;
 };
 
@@ -246,7 +253,7 @@ Result<FileReport> inspect_file(std::span<const std::byte> file);
 struct MachineReport {
   std::int64_t vector_bytes = 0;
   std::int64_t l1_bytes = 0;
-  std::int64_t l2_bytes = 0;    ///< a core's share if several cores have one
+  std::int64_t l2_bytes = 0;    ///< one core's part if several cores share it
   std::int64_t last_bytes = 0;  ///< size of the last level, for all cores that share it
 };
 /// Describes this machine. Never fails.

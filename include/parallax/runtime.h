@@ -18,18 +18,19 @@
 
 namespace parallax {
 
-/// The bytes that runs hold under one budget. Create one and give it to several runtimes in
-/// RuntimeOptions::account. Thread-safe; lives as long as a runtime or session holds it.
+/// The bytes that runs of several sessions hold together. It has no size of its own: each session's
+/// budget is the limit for its runs (RuntimeOptions::account). Create one and give it to several
+/// runtimes. Thread-safe; lives as long as a runtime or session holds it.
 class MemoryAccount;
 /// Creates an empty account; never null. Errors: kOutOfMemory.
 Result<std::shared_ptr<MemoryAccount>> make_memory_account();
 
-/// Policy for memory that a runtime gets from the system. If the system refuses a request, only
-/// speed is lost.
+/// Policy for memory that a runtime gets from the system. If the system refuses large pages or
+/// prefaulting, only speed is lost.
 struct PagePolicy {
   /// Uses large pages (2 MiB) for activations and packed weights, as far as the system has them
-  /// available. Later runs convert small pages to large ones, each spending up to 0.15 s on it.
-  /// False: small pages.
+  /// available. Runs after the first convert small pages to large ones until all are, each for
+  /// about 0.15 s at most, which counts in its time limit. False: small pages, never converted.
   bool large = true;
   /// Makes the system provide memory for packed weights while a model is loaded, so that the first
   /// run need not wait for it. Disable it in a program that plans and never runs.
@@ -52,9 +53,11 @@ class ThreadPool {
  public:
   virtual ~ThreadPool() = default;
   /// Schedules `task` to be called once, on a thread of the pool, and returns without waiting for
-  /// it. A task computes as long as runs have work for it, then returns; one that is never called
-  /// costs only speed. A task that is destroyed without being called counts as returned. If
-  /// submit() throws, the task counts as never called.
+  /// it. A worker's task computes as long as runs have work for it, then returns; if it is never
+  /// called or if submit() throws, only speed is lost. The task of a Session::run_async() must be
+  /// called or destroyed, or ~Session() waits for ever; if submit() throws, run_async() fails with
+  /// kOutOfMemory. A task that is destroyed without being called counts as returned. No task of the
+  /// library destroys the runtime, and the pool with it.
   virtual void submit(std::function<void()> task) = 0;
 };
 
@@ -74,23 +77,24 @@ struct RuntimeOptions {
   /// may use (affinity and cgroup quota).
   int threads = 0;
   /// Accounts the memory of all sessions of the runtime together: a run waits, first come, first
-  /// served, until its bytes fit next to those of all other runs of the account. Null: sessions
-  /// under MemoryBudget::automatic() share one account, in all runtimes; every other session has
-  /// its own.
+  /// served, until its bytes and those of all other runs of the account are within the budget of
+  /// its own session. Null: sessions under MemoryBudget::automatic() share one account, in all
+  /// runtimes; every other session has its own.
   std::shared_ptr<MemoryAccount> account = nullptr;
   PagePolicy pages = {};
   /// A folder that keeps packed weights and a snapshot of the graph for the next process, which
-  /// maps them: one file per model, written by the first run, or without packed weights by
-  /// Planner::plan(). The file is named after the model's path; for a model from memory after the
-  /// hash of its bytes, which costs 25 ms for 265 MB at each load, and after its folder of external
-  /// weights. A user who can write to the folder can change what models compute. Its files may be
-  /// removed or replaced at any time. While a model loaded from one lives, the file must not be
-  /// truncated or written to: the system would end the process (SIGBUS). Parallax only replaces
-  /// files. A cache that cannot be used is no error: Model::cache() says why. Empty: no cache.
+  /// maps them. It is created if it is missing; processes of one user may share it. It has one file
+  /// per model: the first run writes it; Planner::plan() writes one without packed weights. The
+  /// file is named after the model's path; for a model from memory after the hash of its bytes,
+  /// which costs 25 ms for 265 MB at each load, and after its folder of external weights. A user
+  /// who can write to the folder can change what models compute. Its files may be removed or
+  /// replaced at any time. While a model loaded from one lives, the file must not be truncated or
+  /// written to: the system would end the process (SIGBUS). Parallax only replaces files. A cache
+  /// that cannot be used is no error: Model::cache() says why. Empty: no cache.
   std::filesystem::path cache = {};
-  /// Shared objects with delegates (parallax/delegate.h). They are loaded when a delegate
-  /// is first requested, and stay loaded. They are code of this process: load only those that you
-  /// trust.
+  /// Shared objects with delegates (parallax/delegate.h). They are loaded when a delegate is first
+  /// requested, and stay loaded; delegates() says why one cannot be. They are code of this process:
+  /// load only those that you trust.
   std::vector<std::filesystem::path> delegate_libraries = {};
   /// Receives messages. Null: messages are discarded; the library itself never prints.
   Log log = nullptr;
@@ -104,10 +108,11 @@ struct RuntimeOptions {
 };
 
 /// Threads start as sessions need them, never more than threads() - 1, and use no core while
-/// nothing runs. Concurrent runs get disjoint workers as far as there are enough. While callers and
-/// workers together exceed threads(), workers yield to calling threads. At most eight runs, or
-/// threads() if that is more, execute concurrently; further ones wait in order of arrival, up to
-/// the time limit of their session. Runs of one thread need no worker and do not wait.
+/// nothing runs. Concurrent runs get disjoint workers as far as there are enough. If callers and
+/// workers together are more than threads(), workers pause so that callers compute. At most eight
+/// runs, or threads() if that is more, execute concurrently; further ones wait in order of arrival,
+/// up to the time limit of their session. Runs of sessions with one thread need no worker: they
+/// neither count there nor wait.
 ///
 /// Cheap to copy (copies share all of it); thread-safe. It lives, with everything that its options
 /// hold, as long as a copy of it or a session or model that uses it. A child of fork() may use it
@@ -115,7 +120,7 @@ struct RuntimeOptions {
 /// does not use RuntimeOptions::pool.
 class Runtime {
  public:
-  /// Errors: kInvalidInput if `options.threads` is out of range; kOutOfMemory.
+  /// Errors: kInvalidInput if `options.threads` is not 0 to 1024; kOutOfMemory.
   static Result<Runtime> create(const RuntimeOptions& options = {});
   /// Returns the runtime of models and sessions that are created without one. It has the default
   /// options, is created on first use, and again if it is needed after the last copy and session

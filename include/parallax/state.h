@@ -16,8 +16,14 @@
 namespace parallax {
 
 /// The values of tied inputs; use one State for each stream. A run that is given a State
-/// (RunOptions::state) reads its values and, if it succeeds, replaces them by its tied outputs. A
-/// run that fails or is cancelled leaves the State unchanged.
+/// (RunOptions::state) reads its values and, if it succeeds, replaces them by its tied outputs. The
+/// run need not be given tied inputs (one that is given is read instead of its value), and returns
+/// tied outputs only under RunOptions::tied_outputs. A run that fails or is cancelled leaves the
+/// State unchanged.
+///
+/// If an input has no value, the run uses the model's initial value, or zeros if it has none; the
+/// sizes then follow from the run's other inputs. If they do not follow (keys and values that
+/// grow), set a value first; it may be empty.
 ///
 /// Each value has two buffers, because a run writes one while it reads the other; nothing is
 /// copied. They count in the memory budget, or account, of the session that the State was created
@@ -25,14 +31,14 @@ namespace parallax {
 ///
 /// Thread-safe: runs on one State, set() and reset() wait for each other, in no particular order;
 /// get() and copy() return what the last of them left, without waiting for a run. A State may
-/// outlive its session.
+/// outlive its session, and must outlive the runs that use it.
 class State {
  public:
-  /// Creates a State without values, for the model's own ties (Model::ties()) and for `ties`. Runs
-  /// of other sessions of the same Model may use it as well. Errors: kInvalidInput if there is
-  /// nothing to tie, for names that the model does not have, an input or output that is tied twice,
-  /// and pairs whose types, ranks or fixed dimensions differ; kUnsupported for sequences,
-  /// optionals, maps and strings.
+  /// Creates a State without values, for the model's own ties (Model::ties()) and for `ties`; runs
+  /// and set() allocate their memory. Runs of other sessions of the same Model may use it as well.
+  /// Errors: kInvalidInput if there is nothing to tie, for names that the model does not have, an
+  /// input or output that is tied twice, and pairs whose types, ranks or fixed dimensions differ;
+  /// kUnsupported for sequences, optionals, maps and strings; kOutOfMemory.
   static Result<State> create(const Session& session, std::span<const Tie> ties = {});
   State(State&&) noexcept;
   State& operator=(State&&) noexcept;
@@ -43,13 +49,12 @@ class State {
   Result<State> copy() const;
 
   /// Copies `value` as the value of a tied input in the next run; waits for a run on this State.
-  /// Without a value an input begins with what the model says, otherwise with zeros, in sizes that
-  /// follow from the other inputs of the run. An input with a size that does not follow from them,
-  /// like keys and values that grow, needs a value, which may be empty. Errors: kInvalidInput for
-  /// an input that is not tied, and for another dtype or shape; kOutOfMemory, kBudgetExceeded.
+  /// Errors: kInvalidInput for an input that is not tied, and for another dtype or shape;
+  /// kOutOfMemory, kBudgetExceeded.
   Status set(std::string_view input, const TensorView& value);
   /// Returns a copy of the value that the next run reads. Errors: kInvalidInput for an input that
-  /// is not tied, and if it has no value before the first run; kOutOfMemory.
+  /// is not tied, and if no run or set() has given it a value since the State was created or reset,
+  /// even if the model has an initial value; kOutOfMemory.
   Result<Tensor> get(std::string_view input) const;
   /// Removes the values of all tied inputs, so that the next run begins as the first did. Their
   /// memory stays for the values to come. Waits for a run on this State.

@@ -16,8 +16,9 @@ class Logger {
   /// Writes to `log`, which is copied; an empty function drops messages.
   explicit Logger(Log log) : log_(std::move(log)) {}
 
-  /// Write a message, which need not outlive the call. REQUIRES: the calling thread holds no lock
-  /// other than turns (base/lock_order.h), because the log is foreign code.
+  /// Write a message, which need not outlive the call. REQUIRES, as the log is foreign code: the
+  /// calling thread holds no lock but turns, under which slow work is done (base/lock_order.h);
+  /// builds with assertions check it.
   void info(std::string_view message) const noexcept { write(LogLevel::kInfo, message); }
   void warn(std::string_view message) const noexcept { write(LogLevel::kWarning, message); }
 

@@ -1,4 +1,5 @@
-// Distributes work over several threads. Thread-safety: pure functions.
+// The type of functions that distribute work over threads (Workers::on() makes one), and the one
+// that uses the calling thread alone. Thread-safety: pure functions.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +8,7 @@
 namespace parallax {
 
 /// Runs body(0) .. body(count - 1) in any order, several of them concurrently if possible; returns
-/// when all are done. `body` must not throw and must be thread-safe.
+/// when all are done. `body` must be thread-safe, and must neither throw nor call a ParallelFor.
 using ParallelFor =
     std::function<void(std::int64_t count, const std::function<void(std::int64_t)>& body)>;
 /// Runs the iterations in order on the calling thread.

@@ -16,22 +16,24 @@ int count_regions(const DelegatedPlan& plan);
 /// Returns for each region, in the order of all_graphs(), the names of its nodes, each with the
 /// names of the bodies around it: "loop/body/conv".
 std::vector<std::vector<std::string>> region_names(const DelegatedPlan& plan);
-/// Returns the same names, but those before the split (DelegatedPlan::origins) if the outermost
-/// graph was split between CPU and delegate.
+/// If the outermost graph was split between CPU and delegate, returns for its regions the names
+/// before the split (DelegatedPlan::origins); otherwise as region_names().
 std::vector<std::vector<std::string>> region_origins(const DelegatedPlan& plan);
-/// Sets DelegatedPlan::first and trips of all graphs: regions are numbered in the order of
-/// all_graphs().
+/// Sets, in all graphs, DelegatedPlan::first, the number of the graph's first region in the order
+/// of all_graphs(), and DelegatedPlan::trips, how often a run runs the graph as far as known.
 void number_regions(DelegatedPlan& plan);
 
 /// Returns the plan of each body of each node of `canonical`, in order of nodes; arguments and
-/// errors as of place_for_delegates(). A body whose sizes contradict each other gets no regions.
+/// errors as of place_for_delegates() (planning/delegated_plan.h). A body whose sizes contradict
+/// each other gets no regions.
 Result<std::vector<BodyPlan>> plan_bodies(const Graph& canonical, const Graph& lowered,
                                           const Binding& binding,
                                           std::span<const NamedDelegate> delegates,
                                           const PlanOptions& plan, const DelegatedOptions& options);
 
-/// Sets the seconds of each node of `graph` that has bodies: the predicted time of its slowest body
-/// with these regions, times its trips.
+/// Sets the seconds of each node that has bodies: the predicted time of its slowest body with these
+/// regions, times its trips; an If, or a loop whose trips are not known, has one. `graph`:
+/// DelegatedPlan::graph.
 void add_seconds_of_bodies(const std::vector<BodyPlan>& bodies, const Graph& graph,
                            IdVector<NodeId, double>& cpu_seconds);
 

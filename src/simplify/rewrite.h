@@ -15,19 +15,20 @@ namespace parallax {
 ///     }
 ///     replacements.finish();
 ///
-/// All steps together cost O(V+E).
+/// All steps together cost O(V+E). No values may be added meanwhile. Bodies need no visit: whatever
+/// they read of the graph around them is an input of their node.
 class Replacements {
  public:
   explicit Replacements(Graph& graph);
   /// Makes the node read the replacements of its inputs.
   void apply(Node& node) const;
-  /// Replaces `from` by `to`, which has the same dtype, shape and elements, also as an output of
-  /// the graph, which keeps its name. Returns false, without a change, if that is impossible:
-  /// `from` is an output, and `to` already has a name that users see.
+  /// Replaces `from` by `to`. If `from` is an output of the graph, `to` becomes that output and
+  /// takes its name; returns false, without a change, if `to` already has a name that users see, or
+  /// is `from`. REQUIRES: both have the same dtype, shape and elements; now(to) is `to`.
   bool replace(ValueId from, ValueId to);
   /// Returns the current replacement of `id`; `id` itself if it was not replaced.
   ValueId now(ValueId id) const { return id.valid() ? to_[id] : id; }
-  /// Replaces the graph's outputs and removes unused nodes.
+  /// Replaces the graph's outputs, then calls erase_unused(): all ids may change.
   void finish();
 
  private:
@@ -38,11 +39,13 @@ class Replacements {
 
 /// Makes a computed value a constant; its node no longer computes it.
 void make_constant_value(Graph& graph, ValueId id, Constant constant);
-/// Makes a computed value symbolic; it must have content. Its node no longer computes it.
+/// Makes a computed value symbolic; it must have Value::content, its elements as expressions. Its
+/// node no longer computes it.
 void make_symbolic_value(Graph& graph, ValueId id);
 
 /// Removes nodes whose outputs are not needed and values that no node mentions; keeps order, inputs
-/// and outputs. Returns the number of nodes removed. O(V+E).
+/// and outputs, and numbers the remaining nodes and values again. Returns the number of nodes
+/// removed. O(V+E).
 int erase_unused(Graph& graph);
 
 }  // namespace parallax

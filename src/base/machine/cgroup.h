@@ -22,12 +22,13 @@ struct Cgroup {
 /// version 2 are included even if they do not have the controller. Empty if there are none.
 std::vector<Cgroup> cgroups(const std::filesystem::path& root, std::string_view controller);
 
-/// Returns the contents of a file of /proc or /sys, up to 16 MiB; nullopt if it cannot be read.
+/// Returns the contents of a file of /proc or /sys, cut after 16 MiB; nullopt if it cannot be read.
 std::optional<std::string> read_text(const std::filesystem::path& path);
-/// Returns the first integer of such a file; nullopt for "max" and other words.
+/// Returns the integer at the start of such a file: 20 for "20 100", 32 for "32K"; nullopt if it
+/// starts with a word, as "max" and "max 100" do.
 std::optional<std::int64_t> read_integer(const std::filesystem::path& path);
-/// Returns the integer after the word `key` at the start of a line, as in /proc/meminfo and
-/// memory.stat; nullopt if no line begins so.
+/// Returns the integer after the word `key` and a blank at the start of a line, as in memory.stat;
+/// nullopt if no line begins so. In /proc/meminfo the key has the colon, as in "MemAvailable:".
 std::optional<std::int64_t> integer_of_key(std::string_view text, std::string_view key);
 
 }  // namespace parallax

@@ -11,12 +11,14 @@
 
 namespace parallax {
 
-/// Returns 0 in the first process and one more in each child. Threads that were started under
-/// another number do not exist in this process.
+/// Returns 0 in the first process, and in each child one more than in its parent; two children of
+/// one parent have the same number. Threads that were started under another number do not exist in
+/// this process.
 std::uint64_t process_number();
 
 /// Marks a call of the library while it lives. Every public function that locks a mutex, or creates
-/// or destroys an object, holds one; a thread may hold several.
+/// or destroys an object, holds one; a thread may hold several. It must not fork meanwhile: its own
+/// Call would count like that of another thread, and fork() would wait for its ShortCall.
 class Call {
  public:
   /// Increments the number of calls in progress; the destructor decrements it.
@@ -41,7 +43,9 @@ class ShortCall {
 /// Returns whether this process, or an ancestor, was forked while another thread was in a Call. If
 /// so, objects from before that fork must not be used, not even destroyed.
 bool forked_during_call();
-/// Errors: kUnsupported (stage kSession) if forked_during_call().
+/// Public functions that hold a Call and return a Result or Status call this first, so that none
+/// creates objects either, such as a Runtime. Errors: kUnsupported (stage kSession) if
+/// forked_during_call().
 Status check_fork();
 
 }  // namespace parallax

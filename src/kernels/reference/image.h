@@ -30,11 +30,13 @@ struct WindowAxis {
 /// Windows of all spatial axes, outermost first; unused entries are defaults.
 using WindowAxes = std::array<WindowAxis, Dims::kMaxRank>;
 /// Reads the attributes strides, dilations, pads and auto_pad. `in`, `out` and `kernel` are the
-/// sizes of the spatial axes alone.
+/// sizes of the spatial axes alone, one entry each. REQUIRES, as the next function: shape inference
+/// accepted the node.
 WindowAxes window_axes(const Node& node, const Dims& in, const Dims& out,
                        std::span<const std::int64_t> kernel);
-/// Returns the windows of the convolution that a ConvTranspose transposes: its input is the
-/// result's axes `y`, its output the image's `x`. Also reads output_padding and output_shape.
+/// Returns the windows of a ConvTranspose, seen as the convolution that it transposes:
+/// WindowAxis::in are the spatial sizes `y` of the result, WindowAxis::out the spatial sizes `x` of
+/// the node's input. Also reads output_padding and output_shape.
 WindowAxes transposed_window_axes(const Node& node, const Dims& x, const Dims& y,
                                   std::span<const std::int64_t> kernel);
 

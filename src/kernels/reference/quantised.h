@@ -76,8 +76,9 @@ std::int64_t quantised(T x, T scale, std::int64_t zero, const IntegerRange& rang
       std::clamp(shifted, static_cast<double>(range.low), static_cast<double>(range.high)));
 }
 
-/// Maps elements of a dense tensor to their scales: one for all, one per index along the attribute
-/// `axis`, or one per block of `block_size` neighbours along it.
+/// Maps elements of the dense input x of a QuantizeLinear or DequantizeLinear node to their scales:
+/// one for all, one per index along the attribute `axis`, or one per block of `block_size`
+/// neighbours along it.
 class ScaleOrder {
  public:
   /// Reads the shapes of the node's inputs 0 (x) and 1 (scale). REQUIRES: they pass the checks of
@@ -107,7 +108,8 @@ class ScaleOrder {
     return (element / inner_ / length_ * blocks_ + at) * inner_ + element % inner_;
   }
 
-  /// Returns how many elements from `element` on share its scale, at least 1.
+  /// Returns a number of elements from `element` on that share its scale, at least 1; it may exceed
+  /// what is left of the tensor, and is 1 for blocks.
   std::int64_t run(std::int64_t element) const {
     if (one_) return std::numeric_limits<std::int64_t>::max() - element;
     return blocked_ ? 1 : inner_ - element % inner_;

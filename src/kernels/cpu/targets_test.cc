@@ -120,7 +120,8 @@ TEST(CpuTargets, EveryInstructionSetOfThisMachineAgreesWithReference) {
   });
 }
 
-/// Packs every f16 and multiplies it by 1.
+/// Packs every f16 and multiplies it by 1: a row, which is widened before, and groups of rows, of
+/// which the first widens for the others.
 TEST(CpuTargets, WidenEveryHalf) {
   constexpr std::size_t kCount = std::size_t{1} << 16;
   std::vector<std::uint16_t> halves(kCount);
@@ -129,25 +130,24 @@ TEST(CpuTargets, WidenEveryHalf) {
   read_elements<float>(DType::kF16, std::as_bytes(std::span(halves)).data(), 0, wanted);
   for_each_target([&](std::int64_t) {
     const GemmType& type = half_gemm_type();
-    const MatMulWidths widths = type.widths();
-    std::vector<std::uint16_t> packed(widths.panel);
-    std::vector<float> got(widths.panel);
-    const float one = 1;
-    for (std::size_t at = 0; at < kCount; at += widths.panel) {
-      type.pack_columns(wanted.data() + at, widths.panel, 1, widths.panel, packed.data(),
-                        widths.panel);
-      MatMulPanel panel;
-      panel.a = &one;
-      panel.lda = panel.rows = panel.depth = 1;
-      panel.b = packed.data();
-      panel.ldb = panel.ldc = panel.columns = widths.panel;
-      panel.c = got.data();
-      type.multiply(panel);
-      for (std::size_t i = 0; i < widths.panel; ++i) {
-        if (std::isnan(wanted[at + i])) {
-          EXPECT_TRUE(std::isnan(got[i])) << at + i;
-        } else {
-          EXPECT_EQ(got[i], wanted[at + i]) << at + i;
+    const std::size_t width = type.widths().panel;
+    std::vector<std::uint16_t> packed(width);
+    for (const std::size_t rows : {1, 8, 9, 12}) {
+      const std::vector<float> ones(rows, 1);
+      std::vector<float> got(rows * width);
+      for (std::size_t at = 0; at < kCount; at += width) {
+        type.pack_columns(wanted.data() + at, width, 1, width, packed.data(), width);
+        MatMulPanel panel;
+        panel.a = ones.data();
+        panel.lda = panel.depth = 1;
+        panel.b = packed.data();
+        panel.ldb = panel.ldc = panel.columns = width;
+        panel.rows = rows;
+        panel.c = got.data();
+        type.multiply(panel);
+        for (std::size_t i = 0; i < rows * width; ++i) {
+          const float x = wanted[at + i % width];
+          ASSERT_TRUE(std::isnan(x) ? std::isnan(got[i]) : got[i] == x) << at << " " << i;
         }
       }
     }

@@ -10,6 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/gemm/f32_loops.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include "kernels/cpu/gemm/halves_inl.h"
 #include "kernels/cpu/math_inl.h"
 #include "kernels/cpu/registers_inl.h"
 
@@ -53,6 +54,31 @@ HWY_INLINE void store_last(hn::Vec<D> v, D d, float* to, std::size_t n) {
   }
 }
 
+/// Rows of B that a group of rows finds in place.
+struct FloatRows {
+  template <class D>
+  HWY_INLINE hn::Vec<D> load(D d, const float* row, std::size_t j) const {
+    return hn::LoadU(d, row + j);
+  }
+  HWY_INLINE void step(std::size_t) {}
+};
+
+/// Rows of B that are f16: the first group also fills the block where the others find them.
+struct HalfRows {
+  const hwy::float16_t* from;
+  float* to;
+
+  HWY_INLINE FloatVec load(FloatTag d, const float*, std::size_t j) const {
+    const FloatVec x = widened_halves(d, from + j);
+    hn::StoreU(x, d, to + j);
+    return x;
+  }
+  HWY_INLINE void step(std::size_t ldb) {
+    from += ldb;
+    to += ldb;
+  }
+};
+
 /// Sums of R rows times V vectors, the last of them of tag L, in registers.
 template <std::size_t R, std::size_t V, class L>
 struct Sums {
@@ -90,15 +116,16 @@ struct Sums {
   }
 
   /// Adds a column of A, of which rows 3 i to 3 i + 2 begin at `at[i]`, times a row of B.
-  HWY_INLINE void add(const float* const* HWY_RESTRICT at, std::size_t lda,
-                      const float* HWY_RESTRICT b) {
+  template <class Rows>
+  HWY_INLINE void add(const float* const* HWY_RESTRICT at, std::size_t lda, const float* b,
+                      const Rows& rows) {
     const FloatTag d;
     const L l;
     hn::Vec<FloatTag> row[V];
     PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
-      row[j] = hn::LoadU(d, b + j * hn::Lanes(d));
+      row[j] = rows.load(d, b, j * hn::Lanes(d));
     }
-    const auto last_row = hn::LoadU(l, b + end());
+    const auto last_row = rows.load(l, b, end());
     PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
       const float* x = at[i / 3] + i % 3 * lda;
       if constexpr (kFull > 0) {
@@ -132,12 +159,12 @@ struct Sums {
 };
 
 /// Multiplies a group of rows over the whole depth.
-template <std::size_t R, std::size_t V, class L>
+template <std::size_t R, std::size_t V, class L, class Rows>
 HWY_INLINE void multiply_group(const MatMulPanel& panel, std::size_t row,
                                const MatMulSegment* segments, std::size_t segment_count,
-                               Prefetch prefetch) {
+                               Prefetch prefetch, Rows rows) {
   const float* HWY_RESTRICT a = static_cast<const float*>(panel.a) + row * panel.lda;
-  const float* HWY_RESTRICT b = static_cast<const float*>(panel.b);
+  const float* b = static_cast<const float*>(panel.b);
   float* HWY_RESTRICT c = static_cast<float*>(panel.c) + row * panel.ldc;
   const std::size_t lda = panel.lda, ldb = panel.ldb;
   Sums<R, V, L> sums;
@@ -156,7 +183,8 @@ HWY_INLINE void multiply_group(const MatMulPanel& panel, std::size_t row,
       at[i] = a + segments[s].offset + 3 * i * lda;
     }
     const auto step = [&]() HWY_ATTR {
-      sums.add(at, lda, b);
+      sums.add(at, lda, b, rows);
+      rows.step(ldb);
       PX_UNROLL for (std::size_t i = 0; i < kPointers; ++i)++ at[i];
       b += ldb;
     };
@@ -188,7 +216,7 @@ HWY_NOINLINE void multiply_groups(const MatMulPanel& panel, std::size_t row, std
   const MatMulSegment* segments = panel.segments == nullptr ? &whole : panel.segments;
   const std::size_t count = panel.segments == nullptr ? 1 : panel.segment_count;
   for (std::size_t g = 0; g < groups; ++g, row += R) {
-    multiply_group<R, V, L>(panel, row, segments, count, prefetch);
+    multiply_group<R, V, L>(panel, row, segments, count, prefetch, FloatRows{});
     prefetch.at += share;
   }
 }
@@ -236,6 +264,70 @@ std::size_t prefetches(const MatMulPanel& panel) {
   return count;
 }
 
+/// How the rows of a panel are cut into groups of nearly the same size: 8 rows run as 4 + 4, not as
+/// 6 + 2. The first `larger` groups have a row more than the others.
+struct Cut {
+  std::size_t vectors;
+  bool half;  ///< the last vector has at most half of its columns
+  std::size_t groups, rows, larger;
+  Prefetch prefetch;      ///< the first group's
+  std::size_t share = 0;  ///< from one group's prefetch to the next one's
+
+  explicit Cut(const MatMulPanel& panel) {
+    const std::size_t lanes = hn::Lanes(FloatTag());
+    vectors = (panel.columns + lanes - 1) / lanes;
+    half = panel.columns - (vectors - 1) * lanes <= lanes / 2;
+    const std::size_t most = rows_for(vectors);
+    groups = (panel.rows + most - 1) / most;
+    rows = panel.rows / groups;
+    larger = panel.rows % groups;
+    if (panel.next_b == nullptr) return;
+    const std::size_t lines = kUnroll * (vectors * lanes + kLineFloats - 1) / kLineFloats;
+    prefetch = {static_cast<const float*>(panel.next_b), (lines + groups - 1) / groups};
+    share = prefetches(panel) * prefetch.lines * kLineFloats;
+  }
+
+  std::size_t rows_of(std::size_t group) const { return group < larger ? rows + 1 : rows; }
+  /// Returns the first row of a group.
+  std::size_t row(std::size_t group) const { return group * rows + HWY_MIN(group, larger); }
+};
+
+/// Multiplies groups `begin` and later.
+void multiply_from(const MatMulPanel& panel, const Cut& cut, std::size_t begin) {
+  for (const std::size_t end : {cut.larger, cut.groups}) {
+    if (begin >= end) continue;
+    const Prefetch prefetch{cut.prefetch.at + begin * cut.share, cut.prefetch.lines};
+    multiply_of(cut.rows_of(begin), cut.vectors, cut.half)(panel, cut.row(begin), end - begin,
+                                                           prefetch, cut.share);
+    begin = end;
+  }
+}
+
+/// Multiplies the first group of rows of a full panel of f16.
+template <std::size_t R>
+HWY_NOINLINE void widen_group(const MatMulPanel& panel, Prefetch prefetch, HalfRows rows) {
+  const MatMulSegment whole{0, panel.depth};
+  multiply_group<R, kVectors, FloatTag>(panel, 0, &whole, 1, prefetch, rows);
+}
+using WidenGroup = void (*)(const MatMulPanel&, Prefetch, HalfRows);
+
+/// Returns the function for a number of rows; null if widening before the product costs as little:
+/// few rows or columns, of which models have few.
+WidenGroup widening_of(std::size_t rows, std::size_t vectors) {
+  constexpr std::size_t kMost = rows_for(kVectors);
+  if (vectors < kVectors) return nullptr;
+  switch (rows) {
+    case kMost:
+      return widen_group<kMost>;
+    case kMost - 1:
+      return widen_group<kMost - 1>;
+    case kMost - 2:
+      return widen_group<kMost - 2>;
+    default:
+      return nullptr;
+  }
+}
+
 }  // namespace
 
 MatMulWidths widths_of_panels() {
@@ -244,24 +336,23 @@ MatMulWidths widths_of_panels() {
 }
 
 void multiply_panel(const MatMulPanel& panel) {
+  if (panel.rows > 0) multiply_from(panel, Cut(panel), 0);
+}
+
+void multiply_halves(const MatMulPanel& halves, const void* from, float* block) {
+  MatMulPanel panel = halves;
+  panel.b = block;
   if (panel.rows == 0) return;
-  const std::size_t lanes = hn::Lanes(FloatTag());
-  const std::size_t vectors = (panel.columns + lanes - 1) / lanes;
-  const bool half = panel.columns - (vectors - 1) * lanes <= lanes / 2;
-  // Groups of rows of nearly the same size: 8 rows run as 4 + 4, not as 6 + 2.
-  const std::size_t most = rows_for(vectors);
-  const std::size_t groups = (panel.rows + most - 1) / most;
-  const std::size_t rows = panel.rows / groups, larger = panel.rows % groups;
-  Prefetch prefetch;
-  std::size_t share = 0;
-  if (panel.next_b != nullptr) {
-    const std::size_t lines = kUnroll * (vectors * lanes + kLineFloats - 1) / kLineFloats;
-    prefetch = {static_cast<const float*>(panel.next_b), (lines + groups - 1) / groups};
-    share = prefetches(panel) * prefetch.lines * kLineFloats;
+  const Cut cut(panel);
+  const HalfRows rows{static_cast<const hwy::float16_t*>(from), block};
+  const WidenGroup widen_group = cut.half ? nullptr : widening_of(cut.rows_of(0), cut.vectors);
+  if (widen_group != nullptr) {
+    widen_group(panel, cut.prefetch, rows);
+    return multiply_from(panel, cut, 1);
   }
-  if (larger > 0) multiply_of(rows + 1, vectors, half)(panel, 0, larger, prefetch, share);
-  prefetch.at += larger * share;
-  multiply_of(rows, vectors, half)(panel, larger * (rows + 1), groups - larger, prefetch, share);
+  const FloatTag d;
+  for (std::size_t i = 0; i < panel.depth * panel.ldb; i += hn::Lanes(d)) rows.load(d, nullptr, i);
+  multiply_from(panel, cut, 0);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -272,10 +363,15 @@ HWY_AFTER_NAMESPACE();
 namespace parallax {
 HWY_EXPORT(widths_of_panels);
 HWY_EXPORT(multiply_panel);
+HWY_EXPORT(multiply_halves);
 
 MatMulWidths matmul_widths() { return HWY_DYNAMIC_DISPATCH(widths_of_panels)(); }
 
 void matmul_panel(const MatMulPanel& panel) { HWY_DYNAMIC_DISPATCH(multiply_panel)(panel); }
+
+void matmul_halves(const MatMulPanel& panel, const void* halves, float* block) {
+  HWY_DYNAMIC_DISPATCH(multiply_halves)(panel, halves, block);
+}
 
 }  // namespace parallax
 #endif  // HWY_ONCE

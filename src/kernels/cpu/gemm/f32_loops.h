@@ -9,5 +9,8 @@ namespace parallax {
 MatMulWidths matmul_widths();
 /// Multiplies rows of A with a panel of B; a step of depth is one f32.
 void matmul_panel(const MatMulPanel& panel);
+/// As matmul_panel() of a panel whose B is f16: `depth` rows of `ldb` elements from `halves` on, as
+/// f32 in `block`, which it fills. REQUIRES: no segments.
+void matmul_halves(const MatMulPanel& panel, const void* halves, float* block);
 
 }  // namespace parallax

@@ -30,7 +30,7 @@ Result<std::shared_ptr<MemoryAccount>> make_memory_account();
 struct PagePolicy {
   /// Uses large pages (2 MiB) for activations and packed weights, as far as the system has them
   /// available. Runs after the first convert small pages to large ones until all are, each for
-  /// about 0.15 s at most, which counts in its time limit. False: small pages, never converted.
+  /// 0.15 s or a tenth of its time limit at most. False: small pages, never converted.
   bool large = true;
   /// Makes the system provide memory for packed weights while a model is loaded, so that the first
   /// run need not wait for it. Disable it in a program that plans and never runs.

@@ -3,6 +3,7 @@
 // WakeOnStop belongs to one thread.
 #pragma once
 
+#include <algorithm>
 #include <cassert>
 #include <chrono>
 #include <optional>
@@ -31,6 +32,15 @@ struct Deadline {
   /// Requested to stop if the caller cancels the run; a default-constructed token never is.
   std::stop_token stop;
 };
+
+/// Returns the time that a run may spend on what only makes later runs faster: `most`, or a tenth
+/// of the time that it has left if that is less; at least 0.
+inline std::chrono::nanoseconds spare_time(const Deadline& deadline,
+                                           std::chrono::nanoseconds most) {
+  if (!deadline.time) return most;
+  const std::chrono::nanoseconds left = *deadline.time - std::chrono::steady_clock::now();
+  return std::clamp(left / 10, std::chrono::nanoseconds{0}, most);
+}
 
 /// Returns the error of a cancelled run. Its text is short enough for a string to need no
 /// allocation.

@@ -21,6 +21,15 @@ TEST(Deadline, SaysWhyARunEnds) {
   EXPECT_EQ(code_of(check_deadline(Deadline(kPast, caller.get_token()))), ErrorCode::kCancelled);
 }
 
+TEST(Deadline, SparesATenthOfTheTimeLeft) {
+  using namespace std::chrono_literals;
+  const auto now = std::chrono::steady_clock::now();
+  EXPECT_EQ(spare_time({}, 50ms), 50ms);
+  EXPECT_EQ(spare_time(now + 24h, 50ms), 50ms);
+  EXPECT_LE(spare_time(now + 100ms, 50ms), 10ms);
+  EXPECT_EQ(spare_time(kPast, 50ms), 0ms);
+}
+
 TEST(Deadline, EndsAWait) {
   Mutex mutex;
   Condition changed;

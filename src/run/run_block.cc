@@ -56,16 +56,16 @@ Result<RunBlocks> allocate_block(std::int64_t bytes, std::shared_ptr<MemorySourc
   return blocks;
 }
 
-void touch_block(RunBlock& block, bool fresh) {
+void touch_block(RunBlock& block, bool fresh, const Deadline& deadline) {
   const std::int64_t whole = whole_pages(block.bytes);
   if (!block.source->large()) {
     if (fresh) block.source->want_small({block.memory.get(), static_cast<std::size_t>(whole)});
     return;
   }
   LargePageWatch& watch = block.source->watch();
-  const auto begin = std::chrono::steady_clock::now();
+  const auto end = std::chrono::steady_clock::now() + spare_time(deadline, kPromotion);
   if (fresh && whole > 0) want_large({block.memory.get(), static_cast<std::size_t>(whole)});
-  while (block.large < whole && (fresh || std::chrono::steady_clock::now() - begin < kPromotion)) {
+  while (block.large < whole && (fresh || std::chrono::steady_clock::now() < end)) {
     std::byte* const page = block.memory.get() + block.large;
     if (!fresh) {
       promote_page(page);

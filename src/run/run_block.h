@@ -8,6 +8,7 @@
 #include <list>
 #include <memory>
 
+#include "base/deadline.h"
 #include "base/machine/memory_source.h"
 #include "parallax/result.h"
 
@@ -39,8 +40,8 @@ using RunBlocks = std::list<RunBlock>;
 Result<RunBlocks> allocate_block(std::int64_t bytes, std::shared_ptr<MemorySource> source);
 
 /// Converts a block to large pages as far as the system provides them quickly. `fresh`: it was just
-/// allocated; otherwise only a few more pages are converted.
-void touch_block(RunBlock& block, bool fresh);
+/// allocated; otherwise only a few more pages are converted, in the time that `deadline` spares.
+void touch_block(RunBlock& block, bool fresh, const Deadline& deadline);
 
 /// Returns the error kOutOfMemory for a block of `bytes`.
 Error out_of_memory(std::int64_t bytes);

@@ -230,7 +230,7 @@ Result<RunMemory::Lease> RunMemory::acquire(Request request) {
     PX_ASSIGN(lease.block_, allocate_block(request.bytes, request.source));
     note_peak();
   }
-  touch_block(lease.block_.front(), fresh);
+  touch_block(lease.block_.front(), fresh, request.deadline);
   return lease;
 }
 

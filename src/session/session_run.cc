@@ -87,7 +87,8 @@ Status Session::Impl::run(std::span<const NamedInput> inputs, const Request& req
   PX_RETURN_IF_ERROR(binder.bind(inputs, bound));
   if (request.on != nullptr) PX_RETURN_IF_ERROR(request.on->reserve(bound.binding));
   // Not in the first run, whose outputs should not wait for this.
-  if (has_run) impl_of(model).weights().packed.promote_pages(kPromotion);
+  if (has_run)
+    impl_of(model).weights().packed.promote_pages(spare_time(request.deadline, kPromotion));
   Status status = run_bound(bound, request);
   has_run = true;
   return status;

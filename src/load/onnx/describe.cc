@@ -47,7 +47,7 @@ class Describer {
     }
   }
 
-  Result<FileReport> report() && {
+  Result<FileReport> report() {
     for (const std::string_view bytes : model_.functions) PX_RETURN_IF_ERROR(add_function(bytes));
     PX_RETURN_IF_ERROR(add_graph(*model_.graph, 0, nullptr));
     for (const auto& [key, count] : operators_) {
@@ -71,6 +71,10 @@ class Describer {
     }
     std::ranges::stable_sort(report_.weights, std::greater{}, &FileWeights::bytes);
     return std::move(report_);
+  }
+
+  bool is_function(const FileOperator& op) const {
+    return functions_.contains({op.domain, op.name});
   }
 
  private:
@@ -160,9 +164,10 @@ class Describer {
 Result<DescribedModel> describe_onnx(std::span<const std::byte> bytes) {
   PX_ASSIGN(const OnnxModel model, parse_onnx_file(bytes));
   DescribedModel described;
-  PX_ASSIGN(described.report, Describer(model).report());
+  Describer describer(model);
+  PX_ASSIGN(described.report, describer.report());
   for (const FileOperator& op : described.report.operators) {
-    const bool node = op.supported && op.name != "Constant";
+    const bool node = op.supported && op.name != "Constant" && !describer.is_function(op);
     described.kinds.push_back(node ? std::optional(onnx_rule(op.domain, op.name).kind)
                                    : std::nullopt);
   }

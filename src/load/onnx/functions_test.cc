@@ -5,6 +5,7 @@
 #include <random>
 
 #include "ir/text/text.h"
+#include "load/onnx/describe.h"
 #include "load/onnx_test_util.h"
 
 namespace parallax {
@@ -150,6 +151,18 @@ TEST(Functions, HaveGraphsInTheirBodies) {
   const std::string text = print(*graph);
   EXPECT_NE(text.find("\"n/h\": f32 [2, 3] = Neg(x)"), std::string::npos) << text;
   EXPECT_NE(text.find("\"n/a\": f32 [2, 3] = Neg(\"n/t\")"), std::string::npos) << text;
+}
+
+TEST(Functions, AreDescribedAsSupportedAndHaveNoKernels) {
+  const std::string bytes = model_of({call("Twice", {"x"}, {"y"})}, {kTwice});
+  const auto described = describe_onnx(std::as_bytes(std::span(bytes)));
+  ASSERT_TRUE(described) << described.error().to_string();
+  const auto& operators = described->report.operators;
+  ASSERT_EQ(operators.size(), 3U);
+  for (std::size_t i = 0; i < operators.size(); ++i) {
+    EXPECT_TRUE(operators[i].supported) << operators[i].name;
+    EXPECT_EQ(described->kinds[i].has_value(), operators[i].name != "Twice") << operators[i].name;
+  }
 }
 
 TEST(Functions, GoBeforeOperatorsAndHaveOverloads) {

@@ -142,7 +142,8 @@ struct SessionOptions {
   std::filesystem::path pinned_plan = {};
   /// Time that a delegate may need for one region of a run, in milliseconds. After that the run
   /// starts again without the delegate, in other memory: the memory given to the delegate stays
-  /// charged to the budget until it answers. 0: no limit.
+  /// charged to the budget until it answers. With require_full_delegation it fails instead
+  /// (kLimitExceeded). 0: no limit.
   double delegate_time_limit_ms = 10'000;
   /// Limit on the device memory that each delegate uses for this session, in bytes; 0: all that it
   /// describes. CPU memory that a delegate uses counts in `budget`.

@@ -78,8 +78,9 @@ void bind_tensor_info(nb::module_& module) {
           "'bfloat16'; 'string'.")
       .def_prop_ro(
           "shape", [](const TensorInfo& self) { return shape_tuple(self.shape); },
-          "A tuple: numbers; for free dimensions the symbol, as 'batch' or '2*seq + 1', "
-          "or None if there is no name.")
+          "A tuple: numbers; for free dimensions the symbol, as 'batch' or '2*seq + 1'. "
+          "A dimension that the file does not name is called after its input, 'x_dim_0'; "
+          "in what inspect() returns it is None.")
       .def_prop_ro("type", type_text,
                    "The same as dtype for a tensor; 'sequence of float32', 'optional of int64', "
                    "'map from string to float32'.")

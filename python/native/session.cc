@@ -46,9 +46,10 @@ sequences lists, maps dicts, an absent optional None.
 outputs: names of the outputs to return; None: all but tied ones.
 state: values of tied inputs (State). stop: cancels the run (StopSource).
 
-Returns {name: array}. Each array owns its memory; nothing is copied. Types that NumPy lacks are those
-of ml_dtypes; without ml_dtypes arrays of their bits (16 and 8 bits) or of int8, uint8 and float32
-(less). If the model has outputs of strings, sequences, optionals or maps, arrays are read-only.
+Returns {name: array}. Each array owns its memory; numbers of a byte or more are not copied. Types
+that NumPy lacks are those of ml_dtypes; without ml_dtypes arrays of their bits (16 and 8 bits) or of
+int8, uint8 and float32 (less). If the model has outputs of strings, sequences, optionals or maps,
+arrays are read-only.
 
 Errors: InvalidInputError for a wrong name, dtype or shape; UnboundSymbolError, BudgetExceededError,
 OutOfRangeError, OutOfMemoryError, LimitExceededError, CancelledError. Thread-safe; other threads of

@@ -3,7 +3,6 @@
 // and stored ones are repeated when they are old.
 // Thread-safe. Nothing here fails: problems with measuring, reading or writing go to the log, and
 // the delegate's description applies.
-// the delegate's description holds.
 #pragma once
 
 #include <chrono>

@@ -190,7 +190,7 @@ int fail(int status, const std::string& message) {
 int run(int argc, char** argv) {
   CLI::App app("Times a model with more and more of what makes it fast.", "parallax-gains");
   Options options;
-  app.add_option("model", options.model, "The .onnx file")->required();
+  app.add_option("model", options.model, "The .onnx or .tflite file")->required();
   app.add_option("--dim", options.dims, "Value of a free dimension, as SYMBOL=N")
       ->allow_extra_args(false);
   app.add_option("--threads", options.threads, "Of the steps that have several (2)")

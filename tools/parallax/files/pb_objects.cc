@@ -53,16 +53,21 @@ Error pb_refused(const fs::path& file, std::string_view what) {
 
 protozero::data_view view_of(std::string_view message) { return {message.data(), message.size()}; }
 
+/// Appends the values of a repeated int64 field, packed or one by one.
+void append_ints(protozero::pbf_reader& reader, std::vector<std::int64_t>& values) {
+  if (reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
+    for (const std::int64_t value : reader.get_packed_int64()) values.push_back(value);
+  } else {
+    values.push_back(reader.get_int64());
+  }
+}
+
 Result<Object> read_strings(std::string_view message, const fs::path& file) {
   std::vector<std::int64_t> dims;
   std::vector<std::string> strings;
   for (protozero::pbf_reader reader(view_of(message)); reader.next();) {
     if (reader.tag() == kTensorDims) {
-      if (reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
-        for (const std::int64_t dim : reader.get_packed_int64()) dims.push_back(dim);
-      } else {
-        dims.push_back(reader.get_int64());
-      }
+      append_ints(reader, dims);
     } else if (reader.tag() == kTensorStrings) {
       strings.push_back(reader.get_string());
     } else {
@@ -147,11 +152,7 @@ Result<Object> read_map(std::string_view message, const TypeLeft& inside, const 
   std::vector<Object> values;
   for (protozero::pbf_reader reader(view_of(message)); reader.next();) {
     if (reader.tag() == kIntKeys) {
-      if (reader.wire_type() == protozero::pbf_wire_type::length_delimited) {
-        for (const std::int64_t key : reader.get_packed_int64()) ints.push_back(key);
-      } else {
-        ints.push_back(reader.get_int64());
-      }
+      append_ints(reader, ints);
     } else if (reader.tag() == kStringKeys) {
       texts.push_back(reader.get_string());
     } else if (reader.tag() == kMapValues) {

@@ -23,7 +23,9 @@ std::vector<std::string> scheduler_names() {
 }  // namespace
 
 void add_model(CLI::App& command, Options& options) {
-  command.add_option("MODEL", options.model, "The .onnx file")->required()->type_name("");
+  command.add_option("MODEL", options.model, "The .onnx or .tflite file")
+      ->required()
+      ->type_name("");
   command
       .add_option("--max-nesting", options.load.max_nesting,
                   "How deep If, Loop and Scan may lie inside each other (16)")
@@ -88,8 +90,7 @@ void add_execution(CLI::App& command, Options& options) {
               if (name == known) options.session.scheduler = scheduler;
           },
           "How nodes are run: dataflow (branches in parallel, the default), layers (the same with "
-          "a "
-          "barrier after each layer) or sequential")
+          "a barrier after each layer) or sequential")
       ->check(CLI::IsMember(scheduler_names()))
       ->type_name("NAME");
   command
@@ -126,9 +127,7 @@ void add_parallelism(CLI::App& command, Options& options) {
       command, "--refinement", options.session.refinement,
       {{"time", Refinement::kTime}, {"paper", Refinement::kPaper}, {"none", Refinement::kNone}},
       "Which branches of a layer run in parallel: by predicted time (the default), the paper's "
-      "rule, "
-      "or "
-      "all");
+      "rule, or all");
   command
       .add_option_function<std::string>(
           "--admission",

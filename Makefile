@@ -25,7 +25,7 @@ test:  ## every test; what was skipped is named at the end
 test-aarch64:  ## the tests built for 64-bit Arm, under qemu; the five models beside x86 (MODELS=FOLDER: those in it)
 	@MODELS="$(MODELS)" scripts/test_aarch64.sh $(JOBS)
 
-python:  ## the Python package in build/python, and its tests
+python:  ## the Python package in build/python, its wheel in build/wheel, and the tests of both
 	@scripts/setup.sh develop
 	@scripts/python.sh $(JOBS)
 

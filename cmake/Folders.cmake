@@ -202,13 +202,17 @@ function(px_add_tests target prefix folder)
   endforeach()
 endfunction()
 
-# px_combine(NAME): one static library of all folders, what users link.
+# px_combine(NAME): one static library of all folders, what users link; px_headers is its headers alone, for delegates.
 function(px_combine name)
   get_property(folders GLOBAL PROPERTY PX_FOLDERS)
   set(objects "")
   foreach(folder IN LISTS folders)
     list(APPEND objects $<TARGET_OBJECTS:${folder}>)
   endforeach()
+  add_library(px_headers INTERFACE)
+  set_target_properties(px_headers PROPERTIES EXPORT_NAME headers)
+  target_include_directories(px_headers INTERFACE
+    $<BUILD_INTERFACE:${CMAKE_CURRENT_SOURCE_DIR}/include> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   add_library(${name} STATIC ${objects})
   add_library(Parallax::${name} ALIAS ${name})
   set_target_properties(${name} PROPERTIES LINKER_LANGUAGE CXX)

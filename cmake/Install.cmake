@@ -2,6 +2,7 @@
 include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Parallax)
 
+install(TARGETS px_headers EXPORT ParallaxTargets)
 install(TARGETS parallax EXPORT ParallaxTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 if(PARALLAX_STATIC)
   install(TARGETS px_highway EXPORT ParallaxTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})

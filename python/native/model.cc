@@ -78,6 +78,7 @@ void bind_tensor_info(nb::module_& module) {
           "'bfloat16'; 'string'.")
       .def_prop_ro(
           "shape", [](const TensorInfo& self) { return shape_tuple(self.shape); },
+          nb::sig("def shape(self) -> tuple[int | str | None, ...]"),
           "A tuple: numbers; for free dimensions the symbol, as 'batch' or '2*seq + 1'. "
           "A dimension that the file does not name is called after its input, 'x_dim_0'; "
           "in what inspect() returns it is None.")
@@ -109,6 +110,14 @@ void init_model(ModelHandle* self, nb::handle file, std::vector<std::string> dis
   for (const auto& [name, dims] : inputs) options.inputs.push_back({name, dims});
   new (self) ModelHandle(load_model(file, options, runtime, folder));
 }
+
+/// The types as checkers of Python programs see them: this and its like are in the stub.
+constexpr const char* kModelSignature =
+    "def __init__(self, file: str | os.PathLike[str] | typing_extensions.Buffer, *, "
+    "disabled_passes: collections.abc.Sequence[str] = [], max_nesting: int = 16, "
+    "inputs: collections.abc.Mapping[str, collections.abc.Sequence[int] | None] = {}, "
+    "signature: str = '', folder: str | os.PathLike[str] = '', "
+    "runtime: Runtime | None = None) -> None";
 
 }  // namespace
 
@@ -154,7 +163,7 @@ void bind_model(nb::module_& module) {
       .def("__init__", init_model, nb::arg("file"), nb::kw_only(),
            nb::arg("disabled_passes") = std::vector<std::string>(), nb::arg("max_nesting") = 16,
            nb::arg("inputs") = KnownSizes(), nb::arg("signature") = "", nb::arg("folder") = "",
-           nb::arg("runtime").none() = nb::none())
+           nb::arg("runtime").none() = nb::none(), nb::sig(kModelSignature))
       .def_prop_ro(
           "inputs", [](const ModelHandle& self) { return self.model.inputs(); },
           "The inputs that a run must give, in the file's order.")

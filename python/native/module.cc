@@ -4,7 +4,7 @@
 NB_MODULE(_native, module) {
   // Objects that are alive when the interpreter ends are no message for a user.
   parallax::python::nb::set_leak_warnings(false);
-  module.attr("__version__") = PARALLAX_VERSION;
+  module.attr("version") = PARALLAX_VERSION;
   parallax::python::bind_runtime(module);
   parallax::python::bind_model(module);
   parallax::python::bind_report(module);

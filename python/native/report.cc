@@ -12,6 +12,13 @@
 namespace parallax::python {
 namespace {
 
+constexpr const char* kInspectDoc =
+    R"(Describes the contents of a model file, whether Parallax can run it or not.
+
+file: a path, or an object with the bytes.
+
+Errors: FileError, InvalidModelError, UnsupportedError.)";
+
 nb::object file_shape(const FileTensor& tensor) {
   return tensor.shape ? nb::object(shape_tuple(*tensor.shape)) : nb::none();
 }
@@ -27,7 +34,9 @@ void bind_tensors(nb::module_& module) {
   nb::class_<FileTensor>(module, "FileTensor", "An input or output as the file declares it.")
       .def_ro("name", &FileTensor::name)
       .def_ro("type", &FileTensor::type, "'float16', 'sequence of float32'; '' if undeclared.")
-      .def_prop_ro("shape", file_shape, "As TensorInfo.shape; None if the rank is not declared.")
+      .def_prop_ro("shape", file_shape,
+                   nb::sig("def shape(self) -> tuple[int | str | None, ...] | None"),
+                   "As TensorInfo.shape; None if the rank is not declared.")
       .def_ro("has_default", &FileTensor::has_default,
               "Whether an input need not be given, because an initializer has its name.")
       .def_ro("index", &FileTensor::index, "Its number in a TFLite file; -1 in others.")
@@ -90,10 +99,10 @@ void bind_report(nb::module_& module) {
       .def_ro("signatures", &FileReport::signatures, "In the file's order; TFLite only.")
       .def_ro("weights", &FileReport::weights, "The type with the most bytes first.")
       .def_ro("metadata", &FileReport::metadata);
-  module.def("inspect", inspect, nb::arg("file"),
-             "Describes the contents of a model file, whether Parallax can run it or not. "
-             "file: a path, or an object with the bytes.\n\n"
-             "Errors: FileError, InvalidModelError, UnsupportedError.");
+  module.def(
+      "inspect", inspect, nb::arg("file"),
+      nb::sig("def inspect(file: str | os.PathLike[str] | typing_extensions.Buffer) -> FileReport"),
+      kInspectDoc);
 }
 
 }  // namespace parallax::python

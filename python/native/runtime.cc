@@ -35,6 +35,11 @@ void init_runtime(Runtime* self, int threads, std::filesystem::path cache,
   new (self) Runtime(value_or_raise(Runtime::create(options)));
 }
 
+constexpr const char* kRuntimeSignature =
+    "def __init__(self, *, threads: int = 0, cache: str | os.PathLike[str] = '', "
+    "delegate_libraries: collections.abc.Sequence[str | os.PathLike[str]] = [], "
+    "shared_budget: bool = False, large_pages: bool = True, prefault: bool = True) -> None";
+
 void bind_delegate_report(nb::module_& module) {
   nb::class_<DelegateReport>(module, "DelegateReport", "A device and the state of its delegate.")
       .def_ro("name", &DelegateReport::name)
@@ -68,7 +73,7 @@ void bind_runtime(nb::module_& module) {
       .def("__init__", init_runtime, nb::kw_only(), nb::arg("threads") = 0, nb::arg("cache") = "",
            nb::arg("delegate_libraries") = std::vector<std::filesystem::path>(),
            nb::arg("shared_budget") = false, nb::arg("large_pages") = true,
-           nb::arg("prefault") = true)
+           nb::arg("prefault") = true, nb::sig(kRuntimeSignature))
       .def_prop_ro("threads", &Runtime::threads, "The most threads of one run.")
       .def("delegates", &Runtime::delegates, nb::call_guard<nb::gil_scoped_release>(),
            "Opens all delegates and describes them. Slow the first time.")

@@ -55,6 +55,27 @@ Errors: InvalidInputError for a wrong name, dtype or shape; UnboundSymbolError, 
 OutOfRangeError, OutOfMemoryError, LimitExceededError, CancelledError. Thread-safe; other threads of
 Python run meanwhile.)";
 
+/// The words that an option may be are part of its type.
+constexpr const char* kSessionSignature =
+    "def __init__(self, model: Model | str | os.PathLike[str] | typing_extensions.Buffer, *, "
+    "scheduler: typing.Literal['dataflow', 'layers', 'sequential'] = 'dataflow', threads: int = 0, "
+    "budget: int | typing.Literal['auto'] | None = None, "
+    "kernels: typing.Literal['best', 'reference'] = 'best', "
+    "precision: typing.Literal['f32', 'bf16'] = 'f32', "
+    "admission: typing.Literal['time_saved', 'paper'] = 'time_saved', "
+    "refinement: typing.Literal['time', 'paper', 'none'] = 'time', "
+    "max_loop_trips: int = 1000000, time_limit: float = 0.0, "
+    "delegates: collections.abc.Sequence[str] = [], "
+    "offload: typing.Literal['profitable', 'all'] = 'profitable', "
+    "rates: typing.Literal['measured', 'declared'] = 'measured', co_execution: bool = False, "
+    "pinned_plan: str | os.PathLike[str] = '', delegate_time_limit: float = 10.0, "
+    "delegate_memory_bytes: int = 0, require_full_delegation: bool = False, "
+    "runtime: Runtime | None = None) -> None";
+
+constexpr const char* kRunSignature =
+    "def run(self, inputs: object, outputs: list[str] | tuple[str, ...] | None = None, *, "
+    "state: State | None = None, stop: StopSource | None = None) -> dict[str, typing.Any]";
+
 MemoryBudget budget_of(nb::handle value) {
   if (value.is_none()) return MemoryBudget::none();
   std::int64_t bytes = 0;
@@ -154,9 +175,13 @@ void bind_reports(nb::class_<SessionHandle>& session) {
   using Sizes = std::map<std::string, std::int64_t>;
   session
       .def("input_shapes", input_shapes, nb::arg("dims") = Sizes(),
+           nb::sig("def input_shapes(self, dims: collections.abc.Mapping[str, int] = {}) -> "
+                   "list[tuple[int, ...]]"),
            "Returns the shapes of Model.inputs for values of the model's symbols, "
            "{'batch': 4}.\n\nErrors: UnboundSymbolError, InvalidInputError.")
       .def("output_shapes", output_shapes, nb::arg("dims") = Sizes(),
+           nb::sig("def output_shapes(self, dims: collections.abc.Mapping[str, int] = {}) -> "
+                   "list[tuple[int, ...] | None]"),
            "Returns the shapes of Model.outputs, None where only a run determines it.\n\n"
            "Errors: UnboundSymbolError, InvalidInputError.")
       .def_prop_ro("model", [](const SessionHandle& self) { return self.model; })
@@ -202,10 +227,11 @@ void bind_session(nb::module_& module) {
            nb::arg("offload") = "profitable", nb::arg("rates") = "measured",
            nb::arg("co_execution") = false, nb::arg("pinned_plan") = "",
            nb::arg("delegate_time_limit") = 10.0, nb::arg("delegate_memory_bytes") = 0,
-           nb::arg("require_full_delegation") = false, nb::arg("runtime").none() = nb::none())
+           nb::arg("require_full_delegation") = false, nb::arg("runtime").none() = nb::none(),
+           nb::sig(kSessionSignature))
       .def("run", run_session, nb::arg("inputs"), nb::arg("outputs").none() = nb::none(),
            nb::kw_only(), nb::arg("state").none() = nb::none(), nb::arg("stop").none() = nb::none(),
-           kRunDoc);
+           nb::sig(kRunSignature), kRunDoc);
   bind_reports(session);
 }
 

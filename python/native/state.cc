@@ -62,6 +62,7 @@ void bind_state(nb::module_& module) {
             return to_array(value_or_raise(self.state.get(input)));
           },
           nb::arg("input"),
+          nb::sig("def get(self, input: str) -> numpy.typing.NDArray[typing.Any]"),
           "Returns a copy of the value that the next run reads, as an array.\n\n"
           "Errors: InvalidInputError for an input that is not tied or has no value yet.")
       .def(

@@ -8,7 +8,8 @@ docs/python.md of the source tree shows more.
 from ._errors import (BudgetExceededError, CancelledError, Error, ErrorCode, FileError, InternalError, InvalidInputError,
                       InvalidModelError, LimitExceededError, OutOfMemoryError, OutOfRangeError, UnboundSymbolError, UnsupportedError)
 from ._native import (DelegateReport, FileOperator, FileQuantization, FileReport, FileSignature, FileTensor, FileWeights, Metadata, Model,
-                      Runtime, Session, State, StopSource, TensorInfo, __version__, inspect)
+                      Runtime, Session, State, StopSource, TensorInfo, inspect)
+from ._native import version as __version__
 
 __all__ = ["BudgetExceededError", "CancelledError", "DelegateReport", "Error", "ErrorCode", "FileError", "FileOperator",
            "FileQuantization", "FileReport", "FileSignature", "FileTensor", "FileWeights", "InternalError",

@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 
-def main():
+def main() -> None:
     """Becomes the tool, with the arguments of this program."""
     tool = pathlib.Path(__file__).parent / "bin" / "parallax"
     if not tool.exists():

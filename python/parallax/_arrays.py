@@ -1,10 +1,15 @@
 """Conversions between values of Python and arrays, for all that the compiled module cannot use in place. It calls these functions."""
+import typing
+
 import numpy
+import numpy.typing
 
 try:
     import ml_dtypes
 except ImportError:
-    ml_dtypes = None
+    ml_dtypes = None  # type: ignore[assignment]
+
+Array: typing.TypeAlias = numpy.typing.NDArray[typing.Any]
 
 _BITS = {  # types of ml_dtypes whose elements have bytes of their own, and NumPy's type of the same size
     "bfloat16": "uint16",
@@ -13,12 +18,12 @@ _BITS = {  # types of ml_dtypes whose elements have bytes of their own, and NumP
 _WIDE = {"float4_e2m1fn": "float32", "int2": "int8", "int4": "int8", "uint2": "uint8", "uint4": "uint8"}
 
 
-def _type(name):
+def _type(name: str) -> typing.Any:
     """NumPy's type; None for one of ml_dtypes that is not installed."""
     return getattr(ml_dtypes, name, None) if name in _BITS or name in _WIDE else name
 
 
-def dense(value, name):
+def dense(value: typing.Any, name: str) -> Array:
     """A dense, aligned array in the machine's byte order, whose elements are those of `value`: copied only where `value` is not so already.
 
     An array keeps its type, for the library to check. Numbers and lists, which have no type, become arrays of the type `name`. Types of
@@ -26,7 +31,7 @@ def dense(value, name):
     """
     wanted = _type(name)
     if hasattr(value, "__dlpack__") and not isinstance(value, numpy.ndarray):
-        array = numpy.from_dlpack(value)
+        array: Array = numpy.from_dlpack(value)
     elif isinstance(value, (bool, int, float, list, tuple)):
         array = numpy.asarray(value, wanted or _BITS.get(name) or _WIDE[name])
     else:
@@ -41,7 +46,7 @@ def dense(value, name):
     return array
 
 
-def named(array, name):
+def named(array: Array, name: str) -> Array:
     """The array of bits or of wider elements as one of the type `name`; itself without ml_dtypes."""
     wanted = _type(name)
     if wanted is None:
@@ -49,19 +54,19 @@ def named(array, name):
     return array.view(wanted) if name in _BITS else array.astype(wanted)
 
 
-def strings(value):
+def strings(value: typing.Any) -> tuple[tuple[int, ...], list[str]]:
     """(shape, list of str) of one str, a list or an array."""
-    array = numpy.asarray(value, object)
+    array: Array = numpy.asarray(value, object)
     return array.shape, [text.decode() if isinstance(text, bytes) else str(text) for text in array.ravel()]
 
 
-def from_strings(texts, shape):
+def from_strings(texts: list[str], shape: tuple[int, ...]) -> Array:
     """An array of str objects."""
-    array = numpy.empty(len(texts), object)
+    array: Array = numpy.empty(len(texts), object)
     array[:] = texts
     return array.reshape(shape)
 
 
-def from_map(keys, values):
+def from_map(keys: Array, values: Array) -> dict[typing.Any, typing.Any]:
     """A dict of two arrays."""
     return dict(zip(keys.tolist(), values.tolist()))

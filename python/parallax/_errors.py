@@ -73,10 +73,10 @@ class InternalError(Error):
     """A bug in Parallax: please report it."""
 
 
-_CLASSES = {kind.code: kind for kind in Error.__subclasses__()}
+_CLASSES: dict[str, type[Error]] = {kind.code: kind for kind in Error.__subclasses__()}
 
 
-def make(code, stage, node, message):
+def make(code: str, stage: str, node: str, message: str) -> Error:
     """The exception of a code, given in the library's words; an InternalError for one that this package does not know."""
     error = _CLASSES.get(code, InternalError)(message)
     error.stage, error.node = stage, node

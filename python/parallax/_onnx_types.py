@@ -1,5 +1,8 @@
 """Element types under the numbers that ONNX gives them and the names that ONNX Runtime does."""
+import typing
+
 import numpy
+import numpy.typing
 
 # The number of each type in TensorProto.DataType.
 NUMBERS = {
@@ -10,17 +13,17 @@ NUMBERS = {
 _RUNTIME_NAMES = {"float32": "float", "float64": "double"}  # others lose their underscores
 
 
-def runtime_name(name):
+def runtime_name(name: str) -> str:
     """ONNX Runtime's word for a type: "float" for "float32"."""
     return _RUNTIME_NAMES.get(name, name.replace("_", ""))
 
 
-def name_of(dtype):
+def name_of(dtype: numpy.dtype[typing.Any]) -> str:
     """The name of an array's type; arrays of objects have strings."""
     return "string" if dtype.kind in "OSU" else dtype.name
 
 
-def dtype_of(element_type):
+def dtype_of(element_type: int | numpy.typing.DTypeLike | None) -> numpy.dtype[typing.Any]:
     """NumPy's type, given as itself or by its number in ONNX."""
     if not isinstance(element_type, int):
         return numpy.dtype(element_type)

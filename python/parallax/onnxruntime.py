@@ -6,11 +6,12 @@ by AttributeError. Errors are those of parallax.Error. Keywords that parallax.Se
 InferenceSession too.
 """
 import enum
+import os
 import threading
 import typing
 import warnings
 
-from . import Model, Session, StopSource, __version__
+from . import Model, Session, StopSource, TensorInfo, __version__
 from . import _ort_errors as capi_errors
 from ._onnx_types import runtime_name
 from ._ort_values import IOBinding, OrtValue
@@ -21,6 +22,7 @@ __all__ = ["ExecutionMode", "GraphOptimizationLevel", "IOBinding", "InferenceSes
            "preload_dlls", "set_default_logger_severity", "set_default_logger_verbosity", "set_seed"]
 
 _PROVIDERS = ["CPUExecutionProvider"]
+_Provider: typing.TypeAlias = str | tuple[str, dict[str, typing.Any]]
 SessionIOBinding = IOBinding
 
 
@@ -44,50 +46,58 @@ class ExecutionMode(enum.IntEnum):
 class _Options:
     """Attributes are those that are listed; others are refused, so that a typing error is noticed."""
 
-    _FIELDS: dict = {}
+    def __init__(self) -> None:
+        self._entries: dict[str, str] = {}
 
-    def __init__(self):
-        self.__dict__.update(self._FIELDS, _entries={})
+    if not typing.TYPE_CHECKING:  # checkers notice it themselves
 
-    def __setattr__(self, name, value):
-        if name not in self._FIELDS and not isinstance(getattr(type(self), name, None), property):
-            raise AttributeError(f"{type(self).__name__} has no attribute '{name}' here")
-        super().__setattr__(name, value)
+        def __setattr__(self, name, value):
+            if not hasattr(type(self), name) and not name.startswith("_"):
+                raise AttributeError(f"{type(self).__name__} has no attribute '{name}' here")
+            super().__setattr__(name, value)
+            if value and name in self._MISSED:
+                warnings.warn(f"SessionOptions.{name} has no effect here: {self._MISSED[name]}", stacklevel=2)
+
+    _MISSED: dict[str, str] = {}
 
 
 class SessionOptions(_Options):
     """`intra_op_num_threads` is the number of threads, and free dimensions can be set; the other attributes have no effect."""
 
-    _FIELDS = {
-        "intra_op_num_threads": 0, "inter_op_num_threads": 0, "graph_optimization_level": GraphOptimizationLevel.ORT_ENABLE_ALL,
-        "execution_mode": ExecutionMode.ORT_SEQUENTIAL, "enable_cpu_mem_arena": True, "enable_mem_pattern": True, "enable_mem_reuse": True,
-        "log_severity_level": -1, "log_verbosity_level": 0, "logid": "", "use_deterministic_compute": False, "enable_profiling": False,
-        "optimized_model_filepath": "", "profile_file_prefix": "onnxruntime_profile_", "use_per_session_threads": True,
-    }
+    intra_op_num_threads: int = 0
+    inter_op_num_threads: int = 0
+    graph_optimization_level: GraphOptimizationLevel = GraphOptimizationLevel.ORT_ENABLE_ALL
+    execution_mode: ExecutionMode = ExecutionMode.ORT_SEQUENTIAL
+    enable_cpu_mem_arena: bool = True
+    enable_mem_pattern: bool = True
+    enable_mem_reuse: bool = True
+    log_severity_level: int = -1
+    log_verbosity_level: int = 0
+    logid: str = ""
+    use_deterministic_compute: bool = False
+    enable_profiling: bool = False
+    optimized_model_filepath: str = ""
+    profile_file_prefix: str = "onnxruntime_profile_"
+    use_per_session_threads: bool = True
     _MISSED = {"enable_profiling": "no profile is written: `parallax bench --trace FILE` writes one", "optimized_model_filepath": "no file is written"}
 
-    def __setattr__(self, name, value):
-        super().__setattr__(name, value)
-        if value and name in self._MISSED:
-            warnings.warn(f"SessionOptions.{name} has no effect here: {self._MISSED[name]}", stacklevel=2)
-
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.__dict__["_sizes"] = {}
+        self._sizes: dict[str, int] = {}
 
-    def add_free_dimension_override_by_name(self, name, size):
+    def add_free_dimension_override_by_name(self, name: str, size: int) -> None:
         """Makes the free dimension `name` the constant `size`."""
         self._sizes[name] = size
 
-    def register_custom_ops_library(self, library_path):
+    def register_custom_ops_library(self, library_path: str) -> typing.NoReturn:
         """Refused: Parallax has no operators in libraries."""
         raise capi_errors.NotImplemented(f"operators of {library_path} cannot be loaded")
 
-    def add_session_config_entry(self, key, value):
+    def add_session_config_entry(self, key: str, value: str) -> None:
         """Has no effect."""
         self._entries[key] = value
 
-    def get_session_config_entry(self, key):
+    def get_session_config_entry(self, key: str) -> str:
         """The value of that entry."""
         return self._entries[key]
 
@@ -95,29 +105,32 @@ class SessionOptions(_Options):
 class RunOptions(_Options):
     """`terminate` ends runs that were given these options, from any thread; the other attributes have no effect."""
 
-    _FIELDS = {"log_severity_level": 2, "log_verbosity_level": 0, "logid": "", "only_execute_path_to_fetches": False}
+    log_severity_level: int = 2
+    log_verbosity_level: int = 0
+    logid: str = ""
+    only_execute_path_to_fetches: bool = False
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__()
-        self.__dict__["_stop"] = StopSource()
+        self._stop = StopSource()
 
     @property
-    def terminate(self):
+    def terminate(self) -> bool:
         """Whether runs are ended."""
         return self._stop.stop_requested
 
     @terminate.setter
-    def terminate(self, value):
+    def terminate(self, value: bool) -> None:
         if value:
             self._stop.request_stop()
         else:
-            self.__dict__["_stop"] = StopSource()
+            self._stop = StopSource()
 
-    def add_run_config_entry(self, key, value):
+    def add_run_config_entry(self, key: str, value: str) -> None:
         """Has no effect."""
         self._entries[key] = value
 
-    def get_run_config_entry(self, key):
+    def get_run_config_entry(self, key: str) -> str:
         """The value of that entry."""
         return self._entries[key]
 
@@ -126,7 +139,7 @@ class NodeArg(typing.NamedTuple):
     """An input or output: `shape` has numbers, texts for free dimensions and None; `type` is "tensor(float)" or the like."""
 
     name: str
-    shape: list
+    shape: list[int | str | None]
     type: str
 
 
@@ -139,10 +152,10 @@ class ModelMetadata(typing.NamedTuple):
     description: str
     graph_description: str
     version: int
-    custom_metadata_map: dict
+    custom_metadata_map: dict[str, str]
 
 
-def _type(text):
+def _type(text: str) -> str:
     """ONNX Runtime's words for a type in Parallax's: "sequence of map from int64 to float32"."""
     for ours, theirs in (("sequence of ", "seq"), ("optional of ", "optional")):
         if text.startswith(ours):
@@ -153,17 +166,17 @@ def _type(text):
     return f"tensor({runtime_name(text)})"
 
 
-def _node_arg(info):
+def _node_arg(info: TensorInfo) -> NodeArg:
     return NodeArg(info.name, list(info.shape), _type(info.type))
 
 
-def _load(path_or_bytes, sizes):
+def _load(path_or_bytes: str | os.PathLike[str] | bytes, sizes: dict[str, int]) -> Model:
     model = Model(path_or_bytes)
-    inputs = {info.name: [sizes.get(size, -1) for size in info.shape] for info in model.inputs if sizes.keys() & set(info.shape)}
+    inputs = {info.name: [sizes.get(str(size), -1) for size in info.shape] for info in model.inputs if sizes.keys() & set(info.shape)}
     return Model(path_or_bytes, inputs=inputs) if inputs else model
 
 
-def _check_providers(providers):
+def _check_providers(providers: typing.Sequence[_Provider] | None) -> None:
     wanted = [name if isinstance(name, str) else name[0] for name in providers or []]
     for name in wanted:
         if name not in _PROVIDERS and "CPUExecutionProvider" not in wanted:
@@ -173,7 +186,8 @@ def _check_providers(providers):
 class InferenceSession:
     """A model, ready to run. `providers` has no effect: get_providers() says what runs. Any number of threads may use a session."""
 
-    def __init__(self, path_or_bytes, sess_options=None, providers=None, provider_options=None, **keywords):
+    def __init__(self, path_or_bytes: str | os.PathLike[str] | bytes, sess_options: SessionOptions | None = None,
+                 providers: typing.Sequence[_Provider] | None = None, provider_options: typing.Any = None, **keywords: typing.Any) -> None:
         del provider_options
         _check_providers(providers)
         keywords.pop("disabled_optimizers", None)
@@ -185,51 +199,52 @@ class InferenceSession:
         self._inputs = [_node_arg(info) for info in model.inputs if info.name not in tied]
         self._outputs = [_node_arg(info) for info in model.outputs if info.name not in tied]
 
-    def get_inputs(self):
+    def get_inputs(self) -> list[NodeArg]:
         """The inputs that a run must give."""
         return self._inputs
 
-    def get_outputs(self):
+    def get_outputs(self) -> list[NodeArg]:
         """The outputs, in the order in which run() returns them."""
         return self._outputs
 
-    def get_providers(self):
+    def get_providers(self) -> list[str]:
         """The CPU."""
         return list(_PROVIDERS)
 
-    def get_provider_options(self):
+    def get_provider_options(self) -> dict[str, dict[str, str]]:
         """There are none."""
         return {name: {} for name in _PROVIDERS}
 
-    def set_providers(self, providers=None, provider_options=None):
+    def set_providers(self, providers: typing.Sequence[_Provider] | None = None, provider_options: typing.Any = None) -> None:
         """Has no effect."""
         del provider_options
         _check_providers(providers)
 
-    def enable_fallback(self):
+    def enable_fallback(self) -> None:
         """Has no effect."""
 
-    def disable_fallback(self):
+    def disable_fallback(self) -> None:
         """Has no effect."""
 
-    def get_session_options(self):
+    def get_session_options(self) -> SessionOptions:
         """The options that the session was given."""
         return self._options
 
-    def get_overridable_initializers(self):
+    def get_overridable_initializers(self) -> list[NodeArg]:
         """There are none: an initializer is a constant."""
         return []
 
-    def end_profiling(self):
+    def end_profiling(self) -> str:
         """The name of the file that was written: none."""
         return ""
 
-    def get_modelmeta(self):
+    def get_modelmeta(self) -> ModelMetadata:
         """Statements of the model's file about itself."""
         said = self._session.model.metadata
         return ModelMetadata(said.producer_name, said.graph_name, said.domain, said.doc_string, "", said.model_version, dict(said.properties))
 
-    def run(self, output_names, input_feed, run_options=None):
+    def run(self, output_names: typing.Sequence[str] | None, input_feed: typing.Mapping[str, typing.Any],
+            run_options: RunOptions | None = None) -> list[typing.Any]:
         """The list of the outputs that are named, of all outputs for None and []."""
         names = list(output_names) if output_names else [output.name for output in self._outputs]
         feed = {name: value.numpy() if isinstance(value, OrtValue) else value for name, value in input_feed.items()}
@@ -239,15 +254,19 @@ class InferenceSession:
         outputs = self._session.run(feed, names, stop=run_options._stop if run_options else None)
         return [outputs[name] for name in names]
 
-    def run_with_ort_values(self, output_names, input_dict_ort_values, run_options=None):
+    def run_with_ort_values(self, output_names: typing.Sequence[str] | None, input_dict_ort_values: typing.Mapping[str, OrtValue],
+                            run_options: RunOptions | None = None) -> list[OrtValue]:
         """Does the same for OrtValues."""
         return [OrtValue(value) for value in self.run(output_names, input_dict_ort_values, run_options)]
 
-    def run_async(self, output_names, input_feed, callback, user_data, run_options=None):
+    def run_async(self, output_names: typing.Sequence[str] | None, input_feed: typing.Mapping[str, typing.Any],
+                  callback: typing.Callable[[list[typing.Any], typing.Any, str], object], user_data: typing.Any,
+                  run_options: RunOptions | None = None) -> None:
         """Returns immediately; another thread calls callback(outputs, user_data, text of an error or "")."""
 
-        def work():
-            outputs, problem = [], ""
+        def work() -> None:
+            outputs: list[typing.Any] = []
+            problem = ""
             try:
                 outputs = self.run(output_names, input_feed, run_options)
             except Exception as error:  # noqa: BLE001, the callback gets every error
@@ -256,16 +275,16 @@ class InferenceSession:
 
         threading.Thread(target=work, daemon=True).start()
 
-    def io_binding(self):
+    def io_binding(self) -> IOBinding:
         """An IOBinding of this session."""
         return IOBinding(self)
 
-    def run_with_iobinding(self, iobinding, run_options=None):
+    def run_with_iobinding(self, iobinding: IOBinding, run_options: RunOptions | None = None) -> None:
         """Runs on what is bound."""
         iobinding._run(lambda names, feed: self.run(names, feed, run_options))
 
 
-def get_available_providers():
+def get_available_providers() -> list[str]:
     """The CPU."""
     return list(_PROVIDERS)
 
@@ -273,22 +292,22 @@ def get_available_providers():
 get_all_providers = get_available_providers
 
 
-def get_device():
+def get_device() -> str:
     """The CPU."""
     return "CPU"
 
 
-def get_version_string():
+def get_version_string() -> str:
     """The version of Parallax."""
     return __version__
 
 
-def get_build_info():
+def get_build_info() -> str:
     """The name and version of Parallax."""
     return f"Parallax {__version__}"
 
 
-def _no_effect(*_arguments, **_keywords):
+def _no_effect(*_arguments: object, **_keywords: object) -> None:
     """Has no effect."""
 
 

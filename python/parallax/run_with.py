@@ -10,11 +10,12 @@ import os
 import runpy
 import sys
 import types
+import typing
 
 from . import _ort_errors, onnxruntime, tflite
 
 
-def _package(name, **members):
+def _package(name: str, **members: typing.Any) -> types.ModuleType:
     """A module that `import` takes for an installed one."""
     module = types.ModuleType(name)
     module.__spec__ = importlib.machinery.ModuleSpec(name, None, is_package=True)
@@ -23,11 +24,11 @@ def _package(name, **members):
     return module
 
 
-def _exports(module):
+def _exports(module: types.ModuleType) -> dict[str, typing.Any]:
     return {name: getattr(module, name) for name in module.__all__}
 
 
-def _modules():
+def _modules() -> dict[str, types.ModuleType]:
     runtime, names = _exports(onnxruntime), "onnxruntime.capi"
     state = _package(names + ".onnxruntime_pybind11_state", **runtime, **_exports(_ort_errors))
     inference = _package(names + ".onnxruntime_inference_collection", **runtime)
@@ -39,12 +40,12 @@ def _modules():
     return modules | {module.__name__: module for module in (state, inference, capi)}
 
 
-def install():
+def install() -> None:
     """Makes the imports that follow, in the whole program, get Parallax."""
     sys.modules.update(_modules())
 
 
-def main():
+def main() -> None:
     """Runs the program that the command line names."""
     arguments = sys.argv[1:]
     if not arguments or arguments[0] in ("-h", "--help") or arguments == ["-m"]:

@@ -5,12 +5,16 @@ cannot be read. Keywords that parallax.Session has, such as `budget`, may be giv
 """
 import enum
 import os
+import typing
 
 import numpy
 
-from . import Error, Model, Session, State, inspect
+from . import Error, FileSignature, FileTensor, Model, Session, State, inspect
+from ._arrays import Array
 
 __all__ = ["Interpreter", "OpResolverType", "SignatureRunner", "load_delegate"]
+_Details: typing.TypeAlias = dict[str, typing.Any]
+_File: typing.TypeAlias = str | os.PathLike[str] | bytes
 
 
 class OpResolverType(enum.Enum):
@@ -22,22 +26,26 @@ class OpResolverType(enum.Enum):
     BUILTIN_WITHOUT_DEFAULT_DELEGATES = 3
 
 
-def load_delegate(library, options=None):
+def load_delegate(library: str, options: typing.Any = None) -> typing.NoReturn:
     """Raises ValueError, as for a library that is not there: delegates of TFLite cannot be loaded."""
     del options
     raise ValueError(f"delegates of TFLite cannot be loaded, '{library}' neither")
 
 
-def _dtype(name):
+def _dtype(name: str) -> type[numpy.generic]:
     return numpy.bytes_ if name == "string" else numpy.dtype(name).type
 
 
-def _details(tensor, shape):
+def _shape(tensor: FileTensor) -> tuple[int | str | None, ...]:
+    return tensor.shape or ()
+
+
+def _details(tensor: FileTensor, shape: typing.Sequence[int]) -> _Details:
     quantization = tensor.quantization
     scales, zeros = quantization.scales, quantization.zero_points
     return {
         "name": tensor.name, "index": tensor.index, "shape": numpy.array(shape, numpy.int32),
-        "shape_signature": numpy.array([-1 if size is None else size for size in tensor.shape], numpy.int32), "dtype": _dtype(tensor.type),
+        "shape_signature": numpy.array([-1 if size is None else size for size in _shape(tensor)], numpy.int32), "dtype": _dtype(tensor.type),
         "quantization": (scales[0], zeros[0]) if len(scales) == 1 else (0.0, 0),
         "quantization_parameters": {"scales": numpy.array(scales, numpy.float32), "zero_points": numpy.array(zeros, numpy.int32),
                                     "quantized_dimension": quantization.axis, "block_size": 0},
@@ -45,40 +53,44 @@ def _details(tensor, shape):
     }
 
 
-def _smallest(shape):
-    return [1 if size is None else size for size in shape]
+def _smallest(tensor: FileTensor) -> list[int]:
+    return [size if isinstance(size, int) else 1 for size in _shape(tensor)]
 
 
 class _Tensors:
     """The values of one computation of a file: arrays of its inputs, kept, and of its outputs, from the last run. Not thread-safe."""
 
-    def __init__(self, file, inputs, outputs, signature, keywords):
+    def __init__(self, file: _File, inputs: typing.Sequence[FileTensor], outputs: typing.Sequence[FileTensor], signature: str,
+                 keywords: dict[str, typing.Any]) -> None:
         self._file, self._signature, self._keywords = file, signature, keywords
         self.inputs, self.outputs = inputs, outputs
-        self._sizes = {tensor.name: _smallest(tensor.shape) for tensor in inputs}
-        self._session = self._state = None
-        self._changed = set()  # inputs whose size is not that of the file
-        self.values, self.results = {}, {}
+        self._sizes = {tensor.name: _smallest(tensor) for tensor in inputs}
+        self._session: Session | None = None
+        self._state: State | None = None
+        self._changed: set[str] = set()  # inputs whose size is not that of the file
+        self.values: dict[str, Array] = {}
+        self.results: dict[str, Array] = {}
         self._open()
 
-    def _open(self):
+    def _open(self) -> None:
         sizes = {name: self._sizes[name] for name in self._changed}
         model = Model(self._file, signature=self._signature, inputs=sizes)
         self._session = Session(model, **self._keywords)
         self._state = State(self._session) if model.ties else None
 
-    def resize(self, tensor, shape, strict):
-        if strict and (len(shape) != len(tensor.shape) or any(size not in (None, wanted) for size, wanted in zip(tensor.shape, shape))):
+    def resize(self, tensor: FileTensor, shape: list[int], strict: bool) -> None:
+        declared = _shape(tensor)
+        fits = len(shape) == len(declared) and all(size in (None, wanted) for size, wanted in zip(declared, shape))
+        if strict and not fits:
             raise ValueError(f"the shape {shape} of '{tensor.name}' contradicts {tensor.shape}")
         self._sizes[tensor.name] = shape
-        fits = len(shape) == len(tensor.shape) and all(size in (None, wanted) for size, wanted in zip(tensor.shape, shape))
         changed = self._changed - {tensor.name} if fits else self._changed | {tensor.name}
         if changed or self._changed:
             self._changed = changed
             self._session = None
         self.values.pop(tensor.name, None)
 
-    def allocate(self):
+    def allocate(self) -> None:
         """Makes inputs of zeros that have no value of their size yet."""
         if self._session is None:
             self._open()
@@ -87,13 +99,13 @@ class _Tensors:
                 text = tensor.type == "string"
                 self.values[tensor.name] = numpy.full(self._sizes[tensor.name], b"", object) if text else numpy.zeros(self._sizes[tensor.name], tensor.type)
 
-    def shape(self, tensor):
+    def shape(self, tensor: FileTensor) -> typing.Sequence[int]:
         if tensor.name in self._sizes:
             return self._sizes[tensor.name]
         result = self.results.get(tensor.name)
-        return _smallest(tensor.shape) if result is None else result.shape
+        return _smallest(tensor) if result is None else result.shape
 
-    def set(self, tensor, value):
+    def set(self, tensor: FileTensor, value: typing.Any) -> None:
         value = numpy.asarray(value)
         wanted, given = _dtype(tensor.type), value.dtype.type
         text = tensor.type == "string"
@@ -104,7 +116,8 @@ class _Tensors:
             raise ValueError(f"cannot set tensor '{tensor.name}': got a value of shape {value.shape}, expected {shape}")
         numpy.copyto(self.values[tensor.name], value.astype(object) if text else value)
 
-    def run(self):
+    def run(self) -> None:
+        assert self._session is not None, "allocate() comes first"
         try:
             outputs = self._session.run(self.values, [tensor.name for tensor in self.outputs], state=self._state)
         except Error as error:
@@ -115,7 +128,7 @@ class _Tensors:
                 array = numpy.array([text.encode() for text in array.ravel()], object).reshape(array.shape)
             self.results[tensor.name] = array
 
-    def reset(self):
+    def reset(self) -> None:
         if self._state is not None:
             self._state.reset()
 
@@ -123,10 +136,10 @@ class _Tensors:
 class SignatureRunner:
     """One computation of a file, called with its inputs by name: runner(x=array) returns {name: array}. Not thread-safe."""
 
-    def __init__(self, file, signature, keywords):
+    def __init__(self, file: _File, signature: FileSignature, keywords: dict[str, typing.Any]) -> None:
         self._tensors = _Tensors(file, signature.inputs, signature.outputs, signature.name, keywords)
 
-    def __call__(self, **inputs):
+    def __call__(self, **inputs: typing.Any) -> dict[str, Array]:
         tensors = self._tensors
         names = {tensor.name for tensor in tensors.inputs}
         if inputs.keys() != names:
@@ -141,11 +154,11 @@ class SignatureRunner:
         tensors.run()
         return dict(tensors.results)
 
-    def get_input_details(self):
+    def get_input_details(self) -> dict[str, _Details]:
         """{name: details}, which are those of Interpreter.get_input_details()."""
         return {tensor.name: _details(tensor, self._tensors.shape(tensor)) for tensor in self._tensors.inputs}
 
-    def get_output_details(self):
+    def get_output_details(self) -> dict[str, _Details]:
         """{name: details} of the outputs."""
         return {tensor.name: _details(tensor, self._tensors.shape(tensor)) for tensor in self._tensors.outputs}
 
@@ -153,9 +166,10 @@ class SignatureRunner:
 class Interpreter:
     """A TFLite model, from a path or from bytes. One thread at a time may use it; `num_threads` None: as many as there are cores."""
 
-    def __init__(self, model_path=None, experimental_delegates=None, num_threads=None, experimental_op_resolver_type=OpResolverType.AUTO,
-                 experimental_preserve_all_tensors=False, experimental_disable_delegate_clustering=False,
-                 experimental_default_delegate_latest_features=False, model_content=None, **keywords):
+    def __init__(self, model_path: str | os.PathLike[str] | None = None, experimental_delegates: typing.Any = None, num_threads: int | None = None,
+                 experimental_op_resolver_type: OpResolverType = OpResolverType.AUTO, experimental_preserve_all_tensors: bool = False,
+                 experimental_disable_delegate_clustering: bool = False, experimental_default_delegate_latest_features: bool = False,
+                 model_content: bytes | None = None, **keywords: typing.Any) -> None:
         del experimental_op_resolver_type, experimental_disable_delegate_clustering, experimental_default_delegate_latest_features
         del experimental_preserve_all_tensors
         if (model_path is None) == (model_content is None):
@@ -164,7 +178,7 @@ class Interpreter:
             raise ValueError("delegates of TFLite cannot be used")
         keywords["threads"] = max(num_threads or 0, 0)
         self._keywords = keywords
-        self._file = os.fspath(model_path) if model_content is None else model_content
+        self._file = typing.cast(_File, model_content if model_path is None else os.fspath(model_path))
         try:
             report = inspect(self._file)
             if report.format != "TFLite":
@@ -177,7 +191,7 @@ class Interpreter:
         self._outputs = {tensor.index: tensor for tensor in report.outputs}
         self._allocated = False
 
-    def allocate_tensors(self):
+    def allocate_tensors(self) -> None:
         """Must be called before the tensors are used, and after a size has changed."""
         try:
             self._tensors.allocate()
@@ -185,52 +199,52 @@ class Interpreter:
             raise RuntimeError(str(error)) from error
         self._allocated = True
 
-    def get_input_details(self):
+    def get_input_details(self) -> list[_Details]:
         """A list of dicts: name, index, shape, shape_signature, dtype, quantization, quantization_parameters, sparsity_parameters."""
         return [_details(tensor, self._tensors.shape(tensor)) for tensor in self._tensors.inputs]
 
-    def get_output_details(self):
+    def get_output_details(self) -> list[_Details]:
         """The same for the outputs; sizes that a run determines are 1 before it."""
         return [_details(tensor, self._tensors.shape(tensor)) for tensor in self._tensors.outputs]
 
-    def get_tensor_details(self):
+    def get_tensor_details(self) -> list[_Details]:
         """The details of inputs and outputs, in the order of their indices."""
         return sorted(self.get_input_details() + self.get_output_details(), key=lambda details: details["index"])
 
-    def resize_tensor_input(self, input_index, tensor_size, strict=False):
+    def resize_tensor_input(self, input_index: int, tensor_size: typing.Iterable[int], strict: bool = False) -> None:
         """Gives an input another shape; `strict` allows only dimensions that the file leaves open."""
         self._tensors.resize(self._input(input_index), [int(size) for size in tensor_size], strict)
         self._allocated = False
 
-    def set_tensor(self, tensor_index, value):
+    def set_tensor(self, tensor_index: int, value: typing.Any) -> None:
         """Copies an array of the input's type and shape."""
         tensor = self._input(tensor_index)
         self._check_allocated()
         self._tensors.set(tensor, value)
 
-    def get_tensor(self, tensor_index, subgraph_index=0):
+    def get_tensor(self, tensor_index: int, subgraph_index: int = 0) -> Array:
         """A copy of an input or output."""
         return self._array(tensor_index, subgraph_index).copy()
 
-    def tensor(self, tensor_index):
+    def tensor(self, tensor_index: int) -> typing.Callable[[], Array]:
         """A function that returns the array itself: to be called again after each invoke()."""
         return lambda: self._array(tensor_index)
 
-    def invoke(self):
+    def invoke(self) -> None:
         """Runs the model on the inputs that are set; inputs that are not are zeros."""
         self._check_allocated()
         self._tensors.run()
 
-    def reset_all_variables(self):
+    def reset_all_variables(self) -> None:
         """Gives variables their first values."""
         self._tensors.reset()
 
-    def get_signature_list(self):
+    def get_signature_list(self) -> dict[str, dict[str, list[str]]]:
         """{signature: {"inputs": names, "outputs": names}}."""
         return {name: {"inputs": sorted(tensor.name for tensor in signature.inputs),
                        "outputs": sorted(tensor.name for tensor in signature.outputs)} for name, signature in self._signatures.items()}
 
-    def get_signature_runner(self, signature_key=None):
+    def get_signature_runner(self, signature_key: str | None = None) -> SignatureRunner:
         """A SignatureRunner; the key may be left out if the file has one signature. It has variables of its own."""
         keys = list(self._signatures)
         if signature_key is None:
@@ -241,16 +255,16 @@ class Interpreter:
             raise ValueError(f"the file has no signature '{signature_key}': it has {keys}")
         return SignatureRunner(self._file, self._signatures[signature_key], self._keywords)
 
-    def _input(self, index):
+    def _input(self, index: int) -> FileTensor:
         if index not in self._inputs:
             raise ValueError(f"tensor {index} is no input: these are {sorted(self._inputs)}")
         return self._inputs[index]
 
-    def _check_allocated(self):
+    def _check_allocated(self) -> None:
         if not self._allocated:
             raise RuntimeError("the tensors have no memory: call allocate_tensors()")
 
-    def _array(self, index, subgraph=0):
+    def _array(self, index: int, subgraph: int = 0) -> Array:
         tensor = self._inputs.get(index) or self._outputs.get(index)
         if tensor is None or subgraph != 0:
             raise ValueError(f"tensor {index} is neither input nor output: these are {sorted({**self._inputs, **self._outputs})}")

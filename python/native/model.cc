@@ -31,6 +31,10 @@ signature: the signature of a TFLite file that runs; '': its first subgraph.
 folder: the folder of external weights, for a model from bytes.
 runtime: provides the cache, and the threads of sessions.
 
+    >>> model = parallax.Model("models/digits/digits.onnx")
+    >>> model.inputs, model.outputs
+    ([image: float32[batch, 1, 8, 8]], [logits: float32[batch, 10]])
+
 Errors: FileError, InvalidModelError, UnsupportedError (which lists all that is missing),
 InvalidInputError, OutOfMemoryError. Immutable; any threads may use it. Other threads of Python run
 while it loads.)";

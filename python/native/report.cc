@@ -17,6 +17,10 @@ constexpr const char* kInspectDoc =
 
 file: a path, or an object with the bytes.
 
+    >>> report = parallax.inspect("models/digits/digits.onnx")
+    >>> report.format, report.operators[0].name, report.operators[0].count
+    ('ONNX', 'Conv', 21)
+
 Errors: FileError, InvalidModelError, UnsupportedError.)";
 
 nb::object file_shape(const FileTensor& tensor) {

@@ -21,6 +21,9 @@ shared_budget: whether the budgets of all sessions of the runtime count the byte
 large_pages: whether to use pages of 2 MiB.
 prefault: whether to have memory for weights ready before the first run.
 
+    >>> runtime = parallax.Runtime(threads=1)
+    >>> session = parallax.Session("models/digits/digits.onnx", runtime=runtime)
+
 Errors: InvalidInputError, OutOfMemoryError. Any threads may use it.)";
 
 void init_runtime(Runtime* self, int threads, std::filesystem::path cache,

@@ -33,6 +33,10 @@ delegate_time_limit (seconds), delegate_memory_bytes, require_full_delegation: a
 (parallax/options.h).
 runtime: the threads; None: the model's runtime.
 
+    >>> session = parallax.Session("models/digits/digits.onnx", threads=2, budget=16 << 20)
+    >>> session.output_shapes({"batch": 3})
+    [(3, 10)]
+
 Errors: InvalidInputError, UnsupportedError, FileError, OutOfMemoryError. Any number of threads may
 use a session concurrently, each run has memory of its own.)";
 
@@ -51,9 +55,23 @@ that NumPy lacks are those of ml_dtypes; without ml_dtypes arrays of their bits 
 int8, uint8 and float32 (less). If the model has outputs of strings, sequences, optionals or maps,
 arrays are read-only.
 
+    >>> session = parallax.Session("models/digits/digits.onnx")
+    >>> outputs = session.run({"image": numpy.zeros((3, 1, 8, 8), numpy.float32)})
+    >>> outputs["logits"].shape
+    (3, 10)
+
 Errors: InvalidInputError for a wrong name, dtype or shape; UnboundSymbolError, BudgetExceededError,
 OutOfRangeError, OutOfMemoryError, LimitExceededError, CancelledError. Thread-safe; other threads of
 Python run meanwhile.)";
+
+constexpr const char* kStopDoc = R"(Cancels the runs that were given it as `stop`.
+
+    >>> stop = parallax.StopSource()
+    >>> stop.request_stop()  # any thread may do so
+    >>> image = numpy.zeros((1, 1, 8, 8), numpy.float32)
+    >>> parallax.Session("models/digits/digits.onnx").run(image, stop=stop)
+    Traceback (most recent call last):
+    parallax.CancelledError: ...)";
 
 /// The words that an option may be are part of its type.
 constexpr const char* kSessionSignature =
@@ -209,7 +227,7 @@ void bind_reports(nb::class_<SessionHandle>& session) {
 }  // namespace
 
 void bind_session(nb::module_& module) {
-  nb::class_<StopHandle>(module, "StopSource", "Cancels the runs that were given it as `stop`.")
+  nb::class_<StopHandle>(module, "StopSource", kStopDoc)
       .def(nb::init<>())
       .def(
           "request_stop", [](StopHandle& self) { self.source.request_stop(); },

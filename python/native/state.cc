@@ -17,6 +17,12 @@ them. A run that fails leaves it unchanged.
 session: a session of the model.
 ties: pairs (input, output) in addition to those that the model itself has (Model.ties).
 
+    >>> session = parallax.Session(sums)  # z = x + y
+    >>> state = parallax.State(session, [("x", "z")])
+    >>> state.set("x", numpy.array([10], numpy.float32))
+    >>> [session.run({"y": [2]}, ["z"], state=state)["z"].item() for _ in range(3)]
+    [12.0, 14.0, 16.0]
+
 Errors: InvalidInputError for names and types that do not fit, and if there is nothing to tie;
 UnsupportedError for tensors of strings, sequences, optionals and maps. Runs on one State wait for
 each other.)";

@@ -19,7 +19,14 @@ class ErrorCode(enum.StrEnum):
 
 
 class Error(Exception):
-    """An error of the library. `str(error)` is its message, one line."""
+    """An error of the library. `str(error)` is its message, one line.
+
+    >>> try:
+    ...     parallax.Model(b"no model")
+    ... except parallax.Error as error:
+    ...     print(error.code, error.stage)
+    invalid model load
+    """
 
     code = ErrorCode.INTERNAL  #: the kind of the error
     stage = ""  #: the stage that found it: "load", "simplify", "compile", "run", "session", ...

@@ -184,7 +184,13 @@ def _check_providers(providers: typing.Sequence[_Provider] | None) -> None:
 
 
 class InferenceSession:
-    """A model, ready to run. `providers` has no effect: get_providers() says what runs. Any number of threads may use a session."""
+    """A model, ready to run. `providers` has no effect: get_providers() says what runs. Any number of threads may use a session.
+
+    >>> session = InferenceSession("models/digits/digits.onnx", providers=["CPUExecutionProvider"])
+    >>> (logits,) = session.run(None, {session.get_inputs()[0].name: numpy.zeros((3, 1, 8, 8), numpy.float32)})
+    >>> logits.shape
+    (3, 10)
+    """
 
     def __init__(self, path_or_bytes: str | os.PathLike[str] | bytes, sess_options: SessionOptions | None = None,
                  providers: typing.Sequence[_Provider] | None = None, provider_options: typing.Any = None, **keywords: typing.Any) -> None:

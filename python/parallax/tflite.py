@@ -164,7 +164,15 @@ class SignatureRunner:
 
 
 class Interpreter:
-    """A TFLite model, from a path or from bytes. One thread at a time may use it; `num_threads` None: as many as there are cores."""
+    """A TFLite model, from a path or from bytes. One thread at a time may use it; `num_threads` None: as many as there are cores.
+
+    >>> interpreter = Interpreter(model_content=running_sum)  # y = y + x, from 10 on
+    >>> interpreter.allocate_tensors()
+    >>> interpreter.set_tensor(interpreter.get_input_details()[0]["index"], numpy.array([2], numpy.float32))
+    >>> interpreter.invoke()
+    >>> interpreter.get_tensor(interpreter.get_output_details()[0]["index"]).item()
+    12.0
+    """
 
     def __init__(self, model_path: str | os.PathLike[str] | None = None, experimental_delegates: typing.Any = None, num_threads: int | None = None,
                  experimental_op_resolver_type: OpResolverType = OpResolverType.AUTO, experimental_preserve_all_tensors: bool = False,

@@ -78,7 +78,7 @@ TEST_F(DelegateRatesTest, ADelegateThatFailsIsNotTimed) {
   const auto delegate = open();
   Calibration known;
   Measuring measuring{{WorkKind::kElementwise}, 1, &known};
-  EXPECT_FALSE(measure(delegate, measuring));
+  EXPECT_FALSE(measure(delegate, measuring, std::chrono::seconds(60)));
   EXPECT_TRUE(known.samples.empty());
   EXPECT_TRUE(measuring.wanted.empty()) << "nor ever again";
 }

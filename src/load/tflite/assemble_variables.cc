@@ -26,7 +26,8 @@ Result<std::optional<Constant>> SubgraphAssembler::plain_value(const schema::Ten
   const auto* const quantization = like.quantization();
   const bool shifted = dtype == DType::kI8 && like.is_variable() && is_quantized(like) &&
                        length_of(quantization->zero_point()) > 0;
-  const auto fill = static_cast<std::byte>(shifted ? quantization->zero_point()->Get(0) : 0);
+  const auto fill =
+      static_cast<std::byte>(shifted ? longs_of(quantization->zero_point()).front() : 0);
   if (!always && fill == std::byte{0}) return std::optional<Constant>();
   const auto size = bytes_of(dtype, dims_of(like));
   if (!size || !context_.quota.take_bytes(*size))

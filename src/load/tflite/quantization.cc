@@ -55,7 +55,7 @@ bool is_quantized(const tflite_schema::Tensor& tensor) {
 
 FileQuantization quantization_of(const tflite_schema::Tensor& tensor) {
   const auto scales = elements_of(tensor.quantization()->scale());
-  const auto zeros = elements_of(tensor.quantization()->zero_point());
+  const auto zeros = longs_of(tensor.quantization()->zero_point());
   FileQuantization parameters{{scales.begin(), scales.end()}, {}, 0};
   parameters.zero_points.resize(scales.size());
   for (std::size_t i = 0; i < scales.size() && !zeros.empty(); ++i)

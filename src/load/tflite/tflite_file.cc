@@ -14,15 +14,13 @@ namespace {
 
 namespace schema = tflite_schema;
 
-/// Flatbuffers reads scalars in place.
-constexpr std::size_t kFileAlignment = 8;
 /// An offset below this one says that a buffer's bytes are in the flatbuffer.
 constexpr std::uint64_t kFirstOffset = 2;
 /// Tables in tables: the format itself has six levels.
 constexpr flatbuffers::uoffset_t kMaxDepth = 64;
 
 bool is_aligned(std::span<const std::byte> bytes) {
-  return reinterpret_cast<std::uintptr_t>(bytes.data()) % kFileAlignment == 0;
+  return reinterpret_cast<std::uintptr_t>(bytes.data()) % kTfliteAlignment == 0;
 }
 
 /// Verifies all tables that the schema knows. The flatbuffer is at the file's beginning, where
@@ -84,6 +82,13 @@ Result<TfliteFile> open_tflite(std::span<const std::byte> bytes) {
   }
   PX_RETURN_IF_ERROR(check_all(file));
   return file;
+}
+
+std::vector<std::int64_t> longs_of(const flatbuffers::Vector<std::int64_t>* vector) {
+  std::vector<std::int64_t> longs(length_of(vector));
+  if (!longs.empty())
+    std::memcpy(longs.data(), vector->Data(), longs.size() * sizeof(std::int64_t));
+  return longs;
 }
 
 std::string_view text_of(const flatbuffers::String* text) {

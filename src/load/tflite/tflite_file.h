@@ -22,6 +22,10 @@
 
 namespace parallax {
 
+/// A file's bytes are used in place if they begin at a multiple of this one: files in an archive of
+/// MediaPipe do. Wider numbers may then begin at a multiple of 4 only.
+inline constexpr std::size_t kTfliteAlignment = 4;
+
 struct TfliteSubgraph {
   const tflite_schema::SubGraph* graph = nullptr;
   /// The order in which operators run: each after those that make its inputs, otherwise as in the
@@ -33,8 +37,9 @@ struct TfliteFile {
   const tflite_schema::Model* model = nullptr;  ///< points into `bytes`
   std::span<const std::byte> bytes;             ///< the whole file
   std::vector<TfliteSubgraph> subgraphs;        ///< at least one; the first is the model's main one
-  /// A copy of the file if the caller's bytes do not begin at a multiple of 8; `bytes` is this copy
-  /// then, and constants must keep it alive. Otherwise null, and the caller's bytes must stay.
+  /// A copy of the file if the caller's bytes do not begin at a multiple of kTfliteAlignment;
+  /// `bytes` is this copy then, and constants must keep it alive. Otherwise null, and the caller's
+  /// bytes must stay.
   std::shared_ptr<const void> copy;
 };
 
@@ -64,9 +69,12 @@ std::size_t length_of(const Vector* vector) {
 /// Returns the elements of a vector of scalars, which is empty if the file lacks it.
 template <class T>
 std::span<const T> elements_of(const flatbuffers::Vector<T>* vector) {
+  static_assert(sizeof(T) <= kTfliteAlignment, "longs_of() reads these");
   if (vector == nullptr) return {};
   return {vector->data(), vector->size()};
 }
+/// Returns a copy of the elements, for numbers that need not be aligned.
+std::vector<std::int64_t> longs_of(const flatbuffers::Vector<std::int64_t>* vector);
 /// Returns the text, which is empty if the file lacks it.
 std::string_view text_of(const flatbuffers::String* text);
 

@@ -71,12 +71,16 @@ TEST(OpenTflite, ReadsBytesBehindTheFlatbuffer) {
 
 TEST(OpenTflite, CopiesBytesThatAreNotAligned) {
   const std::string bytes = tflite_bytes(tflite_example());
-  std::vector<std::byte> moved(bytes.size() + 1);
-  std::memcpy(moved.data() + 1, bytes.data(), bytes.size());
-  const auto file = open_tflite(std::span(moved).subspan(1));
-  ASSERT_TRUE(file);
-  EXPECT_TRUE(file->copy);
-  EXPECT_EQ(read_all(*file), read_all(*OpenedTflite(bytes).file));
+  for (const std::size_t offset : {1U, 2U, 4U, 8U}) {
+    std::vector<std::byte> moved(bytes.size() + offset);
+    std::memcpy(moved.data() + offset, bytes.data(), bytes.size());
+    const auto file = open_tflite(std::span(moved).subspan(offset));
+    ASSERT_TRUE(file);
+    EXPECT_EQ(file->copy != nullptr, offset % kTfliteAlignment != 0);
+    EXPECT_EQ(read_all(*file), read_all(*OpenedTflite(bytes).file));
+    const auto& quantized = *(*file->subgraphs[0].graph->tensors())[5]->quantization();
+    EXPECT_THAT(longs_of(quantized.zero_point()), ElementsAre(0, 0));
+  }
 }
 
 TEST(OpenTflite, SortsOperators) {

@@ -10,11 +10,6 @@ namespace {
 using Code = schema::BuiltinOperator;
 using Ints = std::vector<std::int64_t>;
 
-Ints list(const flatbuffers::Vector<std::int64_t>* elements) {
-  const auto span = elements_of(elements);
-  return {span.begin(), span.end()};
-}
-
 template <OpKind kKind>
 void hlo(TfliteOperator& o) {
   o.result(o.op(kKind, o.all_inputs()));
@@ -79,8 +74,8 @@ void hlo_concatenate(TfliteOperator& o) {
 }
 
 void hlo_transpose(TfliteOperator& o) {
-  o.result(
-      o.transpose(o.need(0), list(o.options_2<schema::StablehloTransposeOptions>().permutation())));
+  o.result(o.transpose(o.need(0),
+                       longs_of(o.options_2<schema::StablehloTransposeOptions>().permutation())));
 }
 
 void hlo_reshape(TfliteOperator& o) {
@@ -91,7 +86,7 @@ void hlo_reshape(TfliteOperator& o) {
 /// Axis i of x becomes axis broadcast_dimensions[i] of the result.
 void hlo_broadcast(TfliteOperator& o) {
   const Ints axes =
-      list(o.options_2<schema::StablehloBroadcastInDimOptions>().broadcast_dimensions());
+      longs_of(o.options_2<schema::StablehloBroadcastInDimOptions>().broadcast_dimensions());
   const Ints shape = o.output_shape(0);
   const ValueId x = o.need(0);
   const bool ascend = std::ranges::adjacent_find(axes, std::greater_equal{}) == axes.end();
@@ -109,9 +104,9 @@ void hlo_slice(TfliteOperator& o) {
   const auto& options = o.options_2<schema::StablehloSliceOptions>();
   Ints axes(length_of(options.start_indices()));
   for (std::size_t i = 0; i < axes.size(); ++i) axes[i] = static_cast<std::int64_t>(i);
-  o.result(o.op(OpKind::kSlice, {o.need(0), o.ints(list(options.start_indices())),
-                                 o.ints(list(options.limit_indices())), o.ints(axes),
-                                 o.ints(list(options.strides()))}));
+  o.result(o.op(OpKind::kSlice, {o.need(0), o.ints(longs_of(options.start_indices())),
+                                 o.ints(longs_of(options.limit_indices())), o.ints(axes),
+                                 o.ints(longs_of(options.strides()))}));
 }
 
 constexpr std::array kStablehloRules = {

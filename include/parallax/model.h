@@ -108,13 +108,14 @@ struct UnsupportedNode {
 /// share contents); thread-safe. In a child of fork(): as Session (session.h).
 class Model {
  public:
-  /// Loads an ONNX or TFLite file; its bytes tell which. Weights stay mapped, those in external
-  /// files too. While the model or a session of it lives, its files may be removed or replaced, but
-  /// not written to: if one is truncated, the system ends the process (SIGBUS). `runtime` provides
-  /// the cache, and is the runtime of sessions that are created without one; without `runtime`
-  /// there is no cache, and these sessions use Runtime::shared(). Errors: kIo; kInvalidModel;
-  /// kUnsupported, which lists all that is missing; kInvalidInput for options out of range, unknown
-  /// passes or signatures, and KnownInputs that the model cannot have; kOutOfMemory.
+  /// Loads an ONNX or TFLite file, or the model in a container; its bytes tell which. Weights stay
+  /// mapped, those in external files too. While the model or a session of it lives, its files may
+  /// be removed or replaced, but not written to: if one is truncated, the system ends the process
+  /// (SIGBUS). `runtime` provides the cache, and is the runtime of sessions that are created
+  /// without one; without `runtime` there is no cache, and these sessions use Runtime::shared().
+  /// Errors: kIo; kInvalidModel; kUnsupported, which lists all that is missing; kInvalidInput for
+  /// options out of range, unknown passes, signatures or sections, and KnownInputs that the model
+  /// cannot have; kOutOfMemory.
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options = {});
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options,
                             const Runtime& runtime);
@@ -223,9 +224,22 @@ struct FileWeights {
   std::int64_t bytes = 0;       ///< 0 for strings
 };
 
-/// The contents of a model file.
+/// A part of a container: a ZIP archive such as MediaPipe's .task, or a LiteRT-LM file.
+struct FileSection {
+  /// Unique in the file, UTF-8 without control characters. In an archive inside an archive:
+  /// "inner.task/model.tflite".
+  std::string name;
+  /// "TFLiteModel", other types of LiteRT-LM such as "SP_Tokenizer", or in an archive "file",
+  /// "compressed file", "folder" or "ZIP archive".
+  std::string type;
+  std::int64_t bytes = 0;  ///< size in the file
+  bool is_model = false;   ///< whether LoadOptions::section may name it
+};
+
+/// The contents of a model file. For a container they are those of the chosen model; without one
+/// only `container` and `sections` have values.
 struct FileReport {
-  std::string format;               ///< "ONNX" or "TFLite"
+  std::string format;               ///< "ONNX" or "TFLite"; "" if no model is chosen
   std::int64_t format_version = 0;  ///< ir_version or schema version; 0 if the file has none
   std::vector<std::pair<std::string, std::int64_t>> opsets;  ///< domain ("" for ai.onnx), version
   /// The inputs as declared; before IR version 4, without those that an initializer makes a
@@ -238,14 +252,18 @@ struct FileReport {
   std::vector<FileSignature> signatures;  ///< in the file's order; TFLite only
   std::vector<FileWeights> weights;       ///< most bytes first
   ModelMetadata metadata;                 ///< as Model::metadata()
+  std::string container;  ///< "ZIP archive", "LiteRT-LM 1.4.0"; "" for a file that is one model
+  std::vector<FileSection> sections;  ///< those of a container, in the file's order
 };
 
-/// Reads names, types and counts of a model file, but no weights. Errors: kIo; kInvalidModel if the
-/// file is damaged or not a model; kUnsupported for bodies nested more than 64 deep; kOutOfMemory.
-Result<FileReport> inspect_file(const std::filesystem::path& path);
+/// Reads names, types and counts of a model file, but no weights. `section`: as
+/// LoadOptions::section, but without one a container of several models is no error. Thread-safe.
+/// Errors: kIo; kInvalidModel if the file is damaged or not a model; kUnsupported for bodies nested
+/// more than 64 deep; kOutOfMemory; those of LoadOptions::section.
+Result<FileReport> inspect_file(const std::filesystem::path& path, const std::string& section = {});
 /// Does the same for the contents of a file. Errors: as above; kInvalidInput for bytes without
 /// memory.
-Result<FileReport> inspect_file(std::span<const std::byte> file);
+Result<FileReport> inspect_file(std::span<const std::byte> file, const std::string& section = {});
 
 /// The sizes that kernels are tuned for, in bytes: the vectors of Session::instruction_set() and
 /// the data caches of the first CPU. Sizes that the system does not report are those of a Zen 4:

@@ -196,6 +196,11 @@ struct LoadOptions {
   /// The signature of a TFLite file that runs; its inputs and outputs have the names that it gives
   /// them. Empty: the file's first subgraph, with the names of its tensors.
   std::string signature = {};
+  /// The model that runs, if the file is a container of models (FileReport::sections): the name of
+  /// its section. Empty: the only model; kInvalidInput, which lists the models, if there are
+  /// several. kInvalidInput also for a name that no model has or a file that is no container;
+  /// kUnsupported for a section that is compressed.
+  std::string section = {};
 };
 
 }  // namespace parallax

@@ -28,6 +28,7 @@ max_nesting: how deep If, Loop and Scan may be nested, 0 to 64.
 inputs: sizes of inputs that the caller knows better than the file: {name: [1, -1, 64]}; -1 and None:
 as the file says.
 signature: the signature of a TFLite file that runs; '': its first subgraph.
+section: the section of a container (.task, .litertlm) that has the model; '': its only model.
 folder: the folder of external weights, for a model from bytes.
 runtime: provides the cache, and the threads of sessions.
 
@@ -106,11 +107,12 @@ void bind_metadata(nb::module_& module) {
 
 void init_model(ModelHandle* self, nb::handle file, std::vector<std::string> disabled_passes,
                 int max_nesting, const KnownSizes& inputs, std::string signature,
-                const std::filesystem::path& folder, const Runtime* runtime) {
+                std::string section, const std::filesystem::path& folder, const Runtime* runtime) {
   LoadOptions options{.disabled_passes = std::move(disabled_passes),
                       .max_nesting = max_nesting,
                       .inputs = {},
-                      .signature = std::move(signature)};
+                      .signature = std::move(signature),
+                      .section = std::move(section)};
   for (const auto& [name, dims] : inputs) options.inputs.push_back({name, dims});
   new (self) ModelHandle(load_model(file, options, runtime, folder));
 }
@@ -120,7 +122,7 @@ constexpr const char* kModelSignature =
     "def __init__(self, file: str | os.PathLike[str] | typing_extensions.Buffer, *, "
     "disabled_passes: collections.abc.Sequence[str] = [], max_nesting: int = 16, "
     "inputs: collections.abc.Mapping[str, collections.abc.Sequence[int] | None] = {}, "
-    "signature: str = '', folder: str | os.PathLike[str] = '', "
+    "signature: str = '', section: str = '', folder: str | os.PathLike[str] = '', "
     "runtime: Runtime | None = None) -> None";
 
 }  // namespace
@@ -166,8 +168,8 @@ void bind_model(nb::module_& module) {
   nb::class_<ModelHandle>(module, "Model", kModelDoc)
       .def("__init__", init_model, nb::arg("file"), nb::kw_only(),
            nb::arg("disabled_passes") = std::vector<std::string>(), nb::arg("max_nesting") = 16,
-           nb::arg("inputs") = KnownSizes(), nb::arg("signature") = "", nb::arg("folder") = "",
-           nb::arg("runtime").none() = nb::none(), nb::sig(kModelSignature))
+           nb::arg("inputs") = KnownSizes(), nb::arg("signature") = "", nb::arg("section") = "",
+           nb::arg("folder") = "", nb::arg("runtime").none() = nb::none(), nb::sig(kModelSignature))
       .def_prop_ro(
           "inputs", [](const ModelHandle& self) { return self.model.inputs(); },
           "The inputs that a run must give, in the file's order.")

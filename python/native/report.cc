@@ -16,12 +16,14 @@ constexpr const char* kInspectDoc =
     R"(Describes the contents of a model file, whether Parallax can run it or not.
 
 file: a path, or an object with the bytes.
+section: the section of a container that has the model; without one, only the sections of a
+container with several models are described.
 
     >>> report = parallax.inspect("models/digits/digits.onnx")
     >>> report.format, report.operators[0].name, report.operators[0].count
     ('ONNX', 'Conv', 21)
 
-Errors: FileError, InvalidModelError, UnsupportedError.)";
+Errors: FileError, InvalidInputError, InvalidModelError, UnsupportedError.)";
 
 nb::object file_shape(const FileTensor& tensor) {
   return tensor.shape ? nb::object(shape_tuple(*tensor.shape)) : nb::none();
@@ -66,13 +68,23 @@ void bind_operators(nb::module_& module) {
       .def_ro("bytes", &FileWeights::bytes);
 }
 
-FileReport inspect(nb::handle file) {
+void bind_sections(nb::module_& module) {
+  nb::class_<FileSection>(module, "FileSection",
+                          "A part of a container: a ZIP archive such as MediaPipe's .task, or a "
+                          "LiteRT-LM file.")
+      .def_ro("name", &FileSection::name, "Unique in the file.")
+      .def_ro("type", &FileSection::type, "'TFLiteModel', 'SP_Tokenizer', 'file', ...")
+      .def_ro("bytes", &FileSection::bytes, "The size in the file.")
+      .def_ro("is_model", &FileSection::is_model, "Whether Model(section=) may name it.");
+}
+
+FileReport inspect(nb::handle file, const std::string& section) {
   std::filesystem::path path;
   // Bytes would be a path for Python's own functions.
   if (!nb::isinstance<nb::bytes>(file) && nb::try_cast(file, path)) {
     auto report = [&] {
       const nb::gil_scoped_release released;
-      return inspect_file(path);
+      return inspect_file(path, section);
     }();
     return value_or_raise(std::move(report));
   }
@@ -82,7 +94,7 @@ FileReport inspect(nb::handle file) {
   const auto bytes = buffer.bytes();
   auto report = [&] {
     const nb::gil_scoped_release released;
-    return inspect_file(bytes);
+    return inspect_file(bytes, section);
   }();
   return value_or_raise(std::move(report));
 }
@@ -92,8 +104,9 @@ FileReport inspect(nb::handle file) {
 void bind_report(nb::module_& module) {
   bind_tensors(module);
   bind_operators(module);
+  bind_sections(module);
   nb::class_<FileReport>(module, "FileReport", "The contents of a model file.")
-      .def_ro("format", &FileReport::format, "'ONNX' or 'TFLite'.")
+      .def_ro("format", &FileReport::format, "'ONNX' or 'TFLite'; '' if no model is chosen.")
       .def_ro("format_version", &FileReport::format_version)
       .def_ro("opsets", &FileReport::opsets, "Pairs of a domain, '' for ai.onnx, and a version.")
       .def_ro("inputs", &FileReport::inputs)
@@ -102,11 +115,14 @@ void bind_report(nb::module_& module) {
       .def_ro("operators", &FileReport::operators, "The most frequent one first.")
       .def_ro("signatures", &FileReport::signatures, "In the file's order; TFLite only.")
       .def_ro("weights", &FileReport::weights, "The type with the most bytes first.")
-      .def_ro("metadata", &FileReport::metadata);
-  module.def(
-      "inspect", inspect, nb::arg("file"),
-      nb::sig("def inspect(file: str | os.PathLike[str] | typing_extensions.Buffer) -> FileReport"),
-      kInspectDoc);
+      .def_ro("metadata", &FileReport::metadata)
+      .def_ro("container", &FileReport::container,
+              "'ZIP archive', 'LiteRT-LM 1.4.0'; '' for a file that is one model.")
+      .def_ro("sections", &FileReport::sections, "Those of a container, in the file's order.");
+  module.def("inspect", inspect, nb::arg("file"), nb::kw_only(), nb::arg("section") = "",
+             nb::sig("def inspect(file: str | os.PathLike[str] | typing_extensions.Buffer, *, "
+                     "section: str = '') -> FileReport"),
+             kInspectDoc);
 }
 
 }  // namespace parallax::python

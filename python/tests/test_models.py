@@ -1,6 +1,8 @@
 """Models: from paths and bytes, what they say of themselves; TFLite's state and signatures."""
 import gc
+import io
 import pathlib
+import zipfile
 
 import models
 import numpy as np
@@ -85,6 +87,21 @@ def test_a_signature_names_inputs_and_outputs(signature, expected):
     session = parallax.Session(parallax.Model(SUMS, signature=signature))
     (value,) = session.run({"number": TWO}).values()
     assert value.item() == expected
+
+
+def test_a_section_of_a_container_is_a_model():
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w") as out:
+        out.writestr("a", SUMS)
+        out.writestr("b", SUMS)
+    data = file.getvalue()
+    assert parallax.Session(parallax.Model(data, section="b")).run({"x": TWO})["y"].item() == 12
+    with pytest.raises(parallax.InvalidInputError, match="'a', 'b'"):
+        parallax.Model(data)
+    report = parallax.inspect(data)
+    assert (report.container, report.format) == ("ZIP archive", "")
+    assert [(s.name, s.type, s.bytes, s.is_model) for s in report.sections] == [(n, "TFLiteModel", len(SUMS), True) for n in "ab"]
+    assert parallax.inspect(data, section="a").format == "TFLite"
 
 
 def test_inputs_can_be_tied_to_outputs():

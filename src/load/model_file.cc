@@ -2,12 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
+#include "base/status.h"
+#include "load/containers/container.h"
+#include "load/names.h"
 #include "load/onnx/describe.h"
 #include "load/onnx/metadata.h"
 #include "load/onnx/onnx.h"
 #include "load/tflite/tflite.h"
 #include "load/tflite/tflite_file.h"
+#include "load/within_memory.h"
 
 namespace parallax {
 namespace {
@@ -17,7 +22,7 @@ struct FileFormat {
   bool (*has)(std::span<const std::byte> bytes);
   decltype(&load_model) load;
   decltype(&check_model) check;
-  decltype(&describe_model) describe;
+  Result<DescribedModel> (*describe)(std::span<const std::byte> bytes);
   decltype(&read_metadata) metadata;
 };
 
@@ -33,7 +38,23 @@ const FileFormat& format_of(std::span<const std::byte> bytes) {
                                [&](const FileFormat& format) { return format.has(bytes); });
 }
 
+tl::unexpected<Error> no_container(std::string_view section) {
+  return tl::unexpected(load_error(
+      ErrorCode::kInvalidInput, "the file has no section " + quote(section) + ": it is one model"));
+}
+
 }  // namespace
+
+Result<ModelBytes> find_model(ModelBytes file, std::string_view section) {
+  return within_memory([&]() -> Result<ModelBytes> {
+    PX_ASSIGN(const auto container, open_container(file.bytes));
+    if (!container && !section.empty()) return no_container(section);
+    if (container) {
+      PX_ASSIGN(file.bytes, find_section(*container, section));
+    }
+    return std::move(file);
+  });
+}
 
 Result<Graph> load_model(const ModelBytes& model, const LoadOptions& options,
                          std::vector<NamedFile>* external, LoadQuota* quota) {
@@ -45,8 +66,18 @@ Result<std::vector<UnsupportedNode>> check_model(const ModelBytes& model,
   return format_of(model.bytes).check(model, options);
 }
 
-Result<DescribedModel> describe_model(std::span<const std::byte> bytes) {
-  return format_of(bytes).describe(bytes);
+Result<DescribedModel> describe_model(std::span<const std::byte> bytes, std::string_view section) {
+  PX_ASSIGN(auto container, open_container(bytes));
+  if (!container) return section.empty() ? format_of(bytes).describe(bytes) : no_container(section);
+  DescribedModel described;
+  if (!section.empty() || count_models(*container) < 2) {
+    PX_ASSIGN(const auto model, find_section(*container, section));
+    PX_ASSIGN(described, format_of(model).describe(model));
+  }
+  described.report.container = std::move(container->format);
+  for (Section& one : container->sections)
+    described.report.sections.push_back(std::move(one.shown));
+  return described;
 }
 
 Result<ModelMetadata> read_metadata(std::span<const std::byte> bytes, std::string_view graph_name) {

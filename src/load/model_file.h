@@ -17,10 +17,15 @@
 
 namespace parallax {
 
-/// Returns the graph of a model: canonical operators, shapes inferred. Weights stay where the file
-/// has them. `external`, unless null: gets the files besides the model's that were opened
-/// (open_external() of external_files.h opens them again). `quota`, unless null: grows by what the
-/// file allows, and is charged with what is made. Errors: those of Model::load().
+/// Returns the model in a file, which is the file itself unless it is a container; the other
+/// members stay. `section`: as LoadOptions::section. Errors: those of Model::load() for containers.
+Result<ModelBytes> find_model(ModelBytes file, std::string_view section);
+
+/// Returns the graph of a model, which find_model() found: canonical operators, shapes inferred.
+/// Weights stay where the file has them. `external`, unless null: gets the files besides the
+/// model's that were opened (open_external() of external_files.h opens them again). `quota`, unless
+/// null: grows by what the file allows, and is charged with what is made. Errors: those of
+/// Model::load().
 Result<Graph> load_model(const ModelBytes& model, const LoadOptions& options,
                          std::vector<NamedFile>* external = nullptr, LoadQuota* quota = nullptr);
 
@@ -35,11 +40,14 @@ struct DescribedModel {
   /// For each of report.operators the node that it becomes first; nullopt if it becomes none.
   std::vector<std::optional<OpKind>> kinds;
 };
-/// Errors: kInvalidModel for a file of no known format or a damaged one; kUnsupported for bodies
-/// nested more than kMaxNesting deep.
-Result<DescribedModel> describe_model(std::span<const std::byte> bytes);
+/// Describes a file, and the model in `section` if the file is a container; only the sections if
+/// it has several models and `section` is empty. Errors: kInvalidModel for a file of no known
+/// format or a damaged one; kUnsupported for bodies nested more than kMaxNesting deep; those of
+/// find_model().
+Result<DescribedModel> describe_model(std::span<const std::byte> bytes,
+                                      std::string_view section = {});
 
-/// Returns the statements about itself of a file that was loaded, whose main graph is called
+/// Returns the statements about itself of a model that was loaded, whose main graph is called
 /// `graph_name`. Errors: kInvalidModel if the file cannot be read.
 Result<ModelMetadata> read_metadata(std::span<const std::byte> bytes, std::string_view graph_name);
 

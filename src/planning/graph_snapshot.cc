@@ -37,6 +37,8 @@ std::string options_name(const LoadOptions& options) {
                         input.dims ? fmt::format("{}", fmt::join(*input.dims, "x")) : "as it is");
   if (!options.signature.empty())
     name += fmt::format(" signature {}:{}", options.signature.size(), options.signature);
+  if (!options.section.empty())
+    name += fmt::format(" section {}:{}", options.section.size(), options.section);
   return name;
 }
 

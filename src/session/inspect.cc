@@ -24,8 +24,8 @@ std::vector<std::string> kernels_of(OpKind op) {
 }
 
 /// Describes the contents of a file with the kernels of its operators.
-Result<FileReport> describe(std::span<const std::byte> file) {
-  PX_ASSIGN(auto described, describe_model(file));
+Result<FileReport> describe(std::span<const std::byte> file, const std::string& section) {
+  PX_ASSIGN(auto described, describe_model(file, section));
   std::vector<FileOperator>& operators = described.report.operators;
   for (std::size_t i = 0; i < operators.size(); ++i)
     if (const auto kind = described.kinds[i]) operators[i].kernels = kernels_of(*kind);
@@ -34,12 +34,12 @@ Result<FileReport> describe(std::span<const std::byte> file) {
 
 }  // namespace
 
-Result<FileReport> inspect_file(const std::filesystem::path& path) {
+Result<FileReport> inspect_file(const std::filesystem::path& path, const std::string& section) {
   const Call call;
   try {
     PX_RETURN_IF_ERROR(check_fork());
     PX_ASSIGN(const auto file, MappedFile::open(path));
-    auto report = describe(file->bytes());
+    auto report = describe(file->bytes(), section);
     if (!report) return tl::unexpected(naming(path, std::move(report).error()));
     return report;
   } catch (...) {
@@ -47,12 +47,12 @@ Result<FileReport> inspect_file(const std::filesystem::path& path) {
   }
 }
 
-Result<FileReport> inspect_file(std::span<const std::byte> file) {
+Result<FileReport> inspect_file(std::span<const std::byte> file, const std::string& section) {
   const Call call;
   try {
     PX_RETURN_IF_ERROR(check_fork());
     PX_RETURN_IF_ERROR(check_memory(file));
-    return describe(file);
+    return describe(file, section);
   } catch (...) {
     return tl::unexpected(caught(Stage::kLoad));
   }

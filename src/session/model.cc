@@ -58,6 +58,13 @@ Result<ModelSource> open_model(const std::filesystem::path& path) {
                      ModelSource::File{path, file->identity()}};
 }
 
+/// Returns the model in the source, as options choose it.
+Result<ModelBytes> find_model_of(const ModelSource& source, const LoadOptions& options) {
+  auto model = find_model(source.model, options.section);
+  if (!model && source.file) model.error() = naming(source.file->path, model.error());
+  return model;
+}
+
 Status check_load_options(const LoadOptions& options) {
   if (options.max_nesting < 0 || options.max_nesting > kMaxNesting) {
     return tl::unexpected(Error{Stage::kLoad,
@@ -93,8 +100,8 @@ class Loader {
     if (runtime_ != nullptr && !runtime_->options.cache.empty())
       cache = open_cache(runtime_->options.cache, source_, runtime_->log);
     times_.map_ms = watch_.lap();
-    auto loaded =
-        cache == nullptr ? std::nullopt : graph_from_snapshot(*cache, source_.model, options_);
+    PX_ASSIGN(model_, find_model_of(source_, options_));
+    auto loaded = cache == nullptr ? std::nullopt : graph_from_snapshot(*cache, model_, options_);
     times_.parse_ms = watch_.lap();
     const bool from_snapshot = loaded.has_value();
     if (!from_snapshot) {
@@ -104,7 +111,7 @@ class Loader {
     impl->weights().packed.use(cache);
     impl->weights().constants.use(cache);
     // A snapshot has none: the file is there, and its few texts outside the graph are read quickly.
-    PX_ASSIGN(impl->metadata, read_metadata(source_.model.bytes, impl->graph().name));
+    PX_ASSIGN(impl->metadata, read_metadata(model_.bytes, impl->graph().name));
     (from_snapshot ? times_.parse_ms : times_.passes_ms) += watch_.lap();
     impl->prefault = std::move(prefault_);
     impl->disabled_passes = options_.disabled_passes;
@@ -116,7 +123,7 @@ class Loader {
   Result<LoadedGraph> read(WeightCache* cache) {
     std::vector<NamedFile> external;
     const PassContext context = load_context();
-    Result<Graph> graph = load_model(source_.model, options_, &external, context.quota.get());
+    Result<Graph> graph = load_model(model_, options_, &external, context.quota.get());
     if (!graph && source_.file) graph.error() = naming(source_.file->path, graph.error());
     if (!graph) return tl::unexpected(std::move(graph).error());
     LoadedGraph loaded{*std::move(graph), 0};
@@ -125,7 +132,7 @@ class Loader {
     times_.parse_ms += watch_.lap();
     PX_RETURN_IF_ERROR(run_all_passes(loaded, context, options_.disabled_passes));
     // The pages that parsing touched hold weights that are not needed yet as well: 20 MB on CLIP.
-    release_pages(source_.model.bytes);
+    release_pages(model_.bytes);
     times_.passes_ms = watch_.lap();
     // A graph without what the account had no bytes for must not be cached: it would be missing
     // also if there is memory the next time.
@@ -134,7 +141,7 @@ class Loader {
       cache->close("files next to the model are too large to hash");
       return loaded;
     }
-    keep_snapshot(*cache, loaded, source_.model, external, options_);
+    keep_snapshot(*cache, loaded, model_, external, options_);
     times_.map_ms += watch_.lap();
     return loaded;
   }
@@ -147,7 +154,8 @@ class Loader {
 
   const LoadOptions& options_;
   const Runtime::Impl* const runtime_;
-  ModelSource source_;
+  ModelSource source_;  ///< the whole file, which the cache knows
+  ModelBytes model_;    ///< the model in it
   const std::shared_ptr<GraphContext::Weights> weights_ = std::make_shared<GraphContext::Weights>();
   std::unique_ptr<WeightPrefault> prefault_;
   Stopwatch watch_;
@@ -179,7 +187,8 @@ Result<std::vector<UnsupportedNode>> check_source(const LoadOptions& options, Op
     PX_RETURN_IF_ERROR(check_fork());
     PX_RETURN_IF_ERROR(check_load_options(options));
     PX_ASSIGN(const ModelSource source, open());
-    auto nodes = check_model(source.model, options);
+    PX_ASSIGN(const ModelBytes model, find_model_of(source, options));
+    auto nodes = check_model(model, options);
     if (!nodes && source.file) nodes.error() = naming(source.file->path, nodes.error());
     return nodes;
   } catch (...) {

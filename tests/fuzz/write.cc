@@ -8,6 +8,7 @@
 #include "../../tools/parallax/files/npy.h"
 #include "cache/block_file.h"
 #include "ir/snapshot.h"
+#include "load/containers/container_test_util.h"
 #include "load/onnx/onnx.h"
 #include "load/tflite_test_util.h"
 
@@ -83,9 +84,14 @@ void write_case(const Case& fuzzed, const Outcome& outcome, const std::filesyste
 
 void write_corpus(const Case& fuzzed, const std::filesystem::path& folder) {
   const std::string name = std::to_string(fuzzed.seed);
-  for (const char* format : {"onnx", "tflite", "npy", "snapshot", "block_file"})
+  for (const char* format : {"onnx", "tflite", "container", "npy", "snapshot", "block_file"})
     std::filesystem::create_directories(folder / format);
   std::ofstream(folder / "tflite" / "example", std::ios::binary) << tflite_bytes(tflite_example());
+  std::ofstream(folder / "container" / "task", std::ios::binary) << zip_bytes(
+      {{"a", tflite_bytes(tflite_example())}, {.name = "b", .padding = 3, .wide = true}}, true);
+  std::ofstream(folder / "container" / "litertlm", std::ios::binary)
+      << litertlm_bytes({{.bytes = tflite_bytes(tflite_example()), .model_type = "a"},
+                         {LitertlmType::SP_Tokenizer, "b"}});
   const std::string model = onnx_bytes(fuzzed);
   constexpr std::size_t kMaxBytes = 1 << 14;
   if (model.size() > kMaxBytes || fuzzed.graph.inputs.empty()) return;

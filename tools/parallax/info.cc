@@ -11,6 +11,7 @@
 #include "parallax/model.h"
 #include "reports/info_metadata.h"
 #include "reports/info_need.h"
+#include "reports/info_sections.h"
 #include "reports/machine.h"
 #include "reports/report.h"
 
@@ -45,6 +46,8 @@ Info look_at(const Options& options, FileReport file) {
   } else if (*need) {
     info.need = **std::move(need);
     info.command = "parallax run " + shell_word(options.model);
+    if (!options.load.section.empty())
+      info.command += " --section " + shell_word(options.load.section);
     if (!options.load.signature.empty())
       info.command += " --signature " + shell_word(options.load.signature);
     info.command += dim_options(info.need->dims);
@@ -207,6 +210,7 @@ void print(const Options& options, const Info& info) {
   fmt::print("{}: {}, {} version {}{}{}\n", options.model, file.format,
              file.opsets.empty() ? "schema" : "IR", file.format_version,
              file.opsets.empty() ? "" : ", operator sets ", fmt::join(opsets, ", "));
+  print_sections(file);
   print_metadata(file.metadata);
   print_weights(file);
   print_tensors("inputs", inputs_of(info));
@@ -215,6 +219,19 @@ void print(const Options& options, const Info& info) {
   print_operators(file);
   print_bodies(file);
   print_what_runs(info);
+}
+
+// A container of which no model is chosen: its sections are all that can be said.
+Status show_sections(const Options& options, const FileReport& file) {
+  if (options.json != "-") {
+    fmt::print("{}: {}\n", options.model, file.container);
+    print_sections(file);
+    print_choice(file, options.model);
+  }
+  if (options.json.empty()) return {};
+  return write_json(
+      options.json,
+      {{"model", options.model}, {"container", file.container}, {"sections", sections_json(file)}});
 }
 
 nlohmann::json tensors_json(const std::vector<FileTensor>& tensors) {
@@ -299,6 +316,8 @@ nlohmann::json to_json(const Options& options, const Info& info) {
   for (const auto& [domain, version] : file.opsets)
     opsets[domain.empty() ? "ai.onnx" : domain] = version;
   nlohmann::json json = {{"model", options.model},
+                         {"container", file.container},
+                         {"sections", sections_json(file)},
                          {"format", file.format},
                          {"format_version", file.format_version},
                          {"opsets", opsets},
@@ -326,8 +345,9 @@ nlohmann::json to_json(const Options& options, const Info& info) {
 }  // namespace
 
 Status info_command(const Options& options) {
-  auto file = inspect_file(options.model);
+  auto file = inspect_file(options.model, options.load.section);
   if (!file) return tl::unexpected(file.error());
+  if (file->format.empty()) return show_sections(options, *file);
   const Info info = look_at(options, *std::move(file));
   if (options.json != "-") print(options, info);
   if (!options.json.empty()) {

@@ -62,7 +62,7 @@ bool stores_half(const FileReport& file, const Model& model) {
 
 double tolerance_of(const Options& options, const Model& model, const Session& session) {
   const auto delegates = session.delegates();
-  const auto file = inspect_file(options.model);
+  const auto file = inspect_file(options.model, options.load.section);
   if (file && is_quantised(*file)) return kQuantisedTolerance;
   const bool half = std::ranges::any_of(delegates, &DelegateReport::stores_half) ||
                     (file && stores_half(*file, model));

@@ -94,7 +94,7 @@ std::vector<KnownInput> known_inputs(const Options& options, const Result<Model>
   const bool apart = loaded && tells_apart(options, *loaded);
   const bool all = refused || options.loads_with_sizes;
   if (!all && !apart && !names_another(options, *loaded)) return {};
-  const auto file = inspect_file(options.model);
+  const auto file = inspect_file(options.model, options.load.section);
   if (!file) return {};
   std::vector<KnownInput> known;
   for (const FileTensor& input : file->inputs) {
@@ -112,7 +112,7 @@ bool may_load_with_sizes(const Options& options, const Error& error) {
 }
 
 bool names_dimension(const Options& options, const std::string& name) {
-  const auto file = inspect_file(options.model);
+  const auto file = inspect_file(options.model, options.load.section);
   if (!file) return false;
   return std::ranges::any_of(file->inputs, [&](const FileTensor& input) {
     return input.shape &&

@@ -23,7 +23,7 @@ std::vector<std::string> scheduler_names() {
 }  // namespace
 
 void add_model(CLI::App& command, Options& options) {
-  command.add_option("MODEL", options.model, "The .onnx or .tflite file")
+  command.add_option("MODEL", options.model, "The .onnx, .tflite, .task or .litertlm file")
       ->required()
       ->type_name("");
   command
@@ -31,6 +31,10 @@ void add_model(CLI::App& command, Options& options) {
                   "How deep If, Loop and Scan may lie inside each other (16)")
       ->check(within(0, 64))
       ->type_name("N");
+  command
+      .add_option("--section", options.load.section,
+                  "The model that runs, of a .task or .litertlm file with several; info lists them")
+      ->type_name("NAME");
 }
 
 void add_dims(CLI::App& command, Options& options, std::size_t values) {

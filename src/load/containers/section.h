@@ -1,0 +1,36 @@
+// A part of a container file, as the readers of all container formats find it. The file is an
+// attacker's. Thread-safety: plain values and pure functions.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "parallax/model.h"
+
+namespace parallax {
+
+/// A section and the bytes that it has in the file.
+struct Section {
+  FileSection shown;                 ///< `bytes` is the size of the span below
+  std::span<const std::byte> bytes;  ///< points into the file
+  bool compressed = false;           ///< an entry of an archive that is not stored as it is
+};
+
+/// A place in a file: the first byte and the one behind the last.
+using ByteRange = std::pair<std::int64_t, std::int64_t>;
+
+/// Whether two ranges have a byte in common.
+bool overlap(std::vector<ByteRange> ranges);
+
+/// Whether a range of `size` bytes that begins at `offset` is inside the first `end` bytes; false
+/// also for negative numbers and sums that overflow.
+bool is_within(std::int64_t offset, std::int64_t size, std::int64_t end);
+
+/// Returns an unsigned number of up to eight bytes, lowest first; -1 if it exceeds 63 bits.
+/// REQUIRES: offset + size <= bytes.size().
+std::int64_t number_at(std::span<const std::byte> bytes, std::size_t offset, std::size_t size);
+
+}  // namespace parallax

@@ -74,17 +74,17 @@ ValueId clipped(OperatorWriter& o, ValueId value, float low, float high) {
 }
 
 ValueId activation_of(OperatorWriter& o, ValueId value, schema::ActivationFunctionType function) {
-  using Function = schema::ActivationFunctionType;
+  using Activated = schema::ActivationFunctionType;
   switch (function) {
-    case Function::NONE:
+    case Activated::NONE:
       return value;
-    case Function::RELU:
+    case Activated::RELU:
       return o.op(OpKind::kRelu, {value});
-    case Function::RELU_N1_TO_1:
+    case Activated::RELU_N1_TO_1:
       return clipped(o, value, -1, 1);
-    case Function::RELU6:
+    case Activated::RELU6:
       return clipped(o, value, 0, 6);
-    case Function::TANH:
+    case Activated::TANH:
       return o.op(OpKind::kTanh, {value});
     default:
       o.refuse(fmt::format("activation {} is not supported", static_cast<int>(function)));

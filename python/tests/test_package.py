@@ -47,4 +47,6 @@ def test_a_wheel_says_what_it_is():
     assert wheel.version == parallax.__version__ and FOLDER.is_relative_to(wheel.locate_file(""))
     assert wheel.metadata["License-Expression"] == "Apache-2.0" and any(file.endswith("licenses/LICENSE") for file in files)
     assert files >= {"parallax/py.typed", "parallax/_native.pyi"}
+    for library in ("libfmt-dev", "libre2-dev", "libflatbuffers-dev", "nlohmann-json3-dev", "nanobind"):
+        assert "opyright" in (FOLDER / "licenses" / f"{library}.txt").read_text(encoding="utf-8"), library
     assert [(script.name, script.value) for script in wheel.entry_points] == [("parallax", "parallax.__main__:main")]

@@ -108,7 +108,7 @@ struct RuntimeOptions {
 };
 
 /// Threads start as sessions need them, never more than threads() - 1, and use no core while
-/// nothing runs. Concurrent runs get disjoint workers as far as there are enough. If callers and
+/// nothing runs. Concurrent runs get disjoint workers if there are enough. If callers and
 /// workers together are more than threads(), workers pause so that callers compute. At most eight
 /// runs, or threads() if that is more, execute concurrently; further ones wait in order of arrival,
 /// up to the time limit of their session. Runs of sessions with one thread need no worker: they

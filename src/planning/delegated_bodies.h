@@ -20,7 +20,7 @@ std::vector<std::vector<std::string>> region_names(const DelegatedPlan& plan);
 /// before the split (DelegatedPlan::origins); otherwise as region_names().
 std::vector<std::vector<std::string>> region_origins(const DelegatedPlan& plan);
 /// Sets, in all graphs, DelegatedPlan::first, the number of the graph's first region in the order
-/// of all_graphs(), and DelegatedPlan::trips, how often a run runs the graph as far as known.
+/// of all_graphs(), and DelegatedPlan::trips, the product of known trips of the loops around it.
 void number_regions(DelegatedPlan& plan);
 
 /// Returns the plan of each body of each node of `canonical`, in order of nodes; arguments and

@@ -64,6 +64,21 @@ Errors: InvalidInputError for a wrong name, dtype or shape; UnboundSymbolError, 
 OutOfRangeError, OutOfMemoryError, LimitExceededError, CancelledError. Thread-safe; other threads of
 Python run meanwhile.)";
 
+constexpr const char* kRunAsyncDoc = R"(Runs the model once while the event loop of asyncio goes on.
+
+inputs, outputs, state, result and errors are those of run(). A thread computes; the loop has as many
+for this as there are CPUs, and four more. If the awaiting task is cancelled, also by
+asyncio.timeout() or asyncio.wait_for(), the run is stopped; asyncio.CancelledError is raised after
+it has ended. Nothing may write to the arrays before the await returns or raises.
+
+    >>> import asyncio
+    >>> session = parallax.Session("models/digits/digits.onnx")
+    >>> images = numpy.zeros((3, 1, 8, 8), numpy.float32)
+    >>> asyncio.run(session.run_async({"image": images}))["logits"].shape
+    (3, 10)
+
+Any number of tasks may await runs of one session, in any number of loops.)";
+
 constexpr const char* kStopDoc = R"(Cancels the runs that were given it as `stop`.
 
     >>> stop = parallax.StopSource()
@@ -93,6 +108,15 @@ constexpr const char* kSessionSignature =
 constexpr const char* kRunSignature =
     "def run(self, inputs: object, outputs: list[str] | tuple[str, ...] | None = None, *, "
     "state: State | None = None, stop: StopSource | None = None) -> dict[str, typing.Any]";
+
+constexpr const char* kRunAsyncSignature =
+    "def run_async(self, inputs: object, outputs: list[str] | tuple[str, ...] | None = None, *, "
+    "state: State | None = None) -> "
+    "collections.abc.Coroutine[typing.Any, typing.Any, dict[str, typing.Any]]";
+
+nb::object run_async(nb::handle self, nb::handle inputs, nb::handle outputs, nb::handle state) {
+  return nb::module_::import_("parallax._async").attr("run")(self, inputs, outputs, state);
+}
 
 MemoryBudget budget_of(nb::handle value) {
   if (value.is_none()) return MemoryBudget::none();
@@ -249,7 +273,10 @@ void bind_session(nb::module_& module) {
            nb::sig(kSessionSignature))
       .def("run", run_session, nb::arg("inputs"), nb::arg("outputs").none() = nb::none(),
            nb::kw_only(), nb::arg("state").none() = nb::none(), nb::arg("stop").none() = nb::none(),
-           nb::sig(kRunSignature), kRunDoc);
+           nb::sig(kRunSignature), kRunDoc)
+      .def("run_async", run_async, nb::arg("inputs"), nb::arg("outputs").none() = nb::none(),
+           nb::kw_only(), nb::arg("state").none() = nb::none(), nb::sig(kRunAsyncSignature),
+           kRunAsyncDoc);
   bind_reports(session);
 }
 

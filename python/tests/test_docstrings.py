@@ -10,8 +10,8 @@ from conftest import ROOT
 import parallax
 from parallax import onnxruntime, tflite
 
-BEGINNINGS = ["parallax.Error", "parallax.Model", "parallax.Runtime", "parallax.Session", "parallax.Session.run", "parallax.State",
-              "parallax.StopSource", "parallax.inspect", "onnxruntime.InferenceSession", "tflite.Interpreter"]
+BEGINNINGS = ["parallax.Error", "parallax.Model", "parallax.Runtime", "parallax.Session", "parallax.Session.run",
+              "parallax.Session.run_async", "parallax.State", "parallax.StopSource", "parallax.inspect", "onnxruntime.InferenceSession", "tflite.Interpreter"]
 NAMES = {"parallax": parallax, "numpy": numpy, "sums": models.add(), "running_sum": tflite_models.SUM}
 
 

@@ -17,6 +17,7 @@ REFUSED = {  # a line, and the word for it
     "parallax.Model(3)": "arg-type",
     'parallax.Session("m.onnx").run({}, "logits")': "arg-type",
     'parallax.Session("m.onnx").run({}, stop=True)': "arg-type",
+    'parallax.Session("m.onnx").run_async({}, stop=None)': "call-arg",
     "ort.SessionOptions().intra_op_threads = 2": "attr-defined",
     'tflite.Interpreter(num_threads="2")': "arg-type",
 }

@@ -1,4 +1,5 @@
 """A program with types, which mypy checks and test_typing.py runs."""
+import asyncio
 import pathlib
 
 import numpy as np
@@ -18,6 +19,11 @@ def shapes(tensors: list[parallax.TensorInfo]) -> dict[str, tuple[int | str | No
 def classify(session: parallax.Session, images: npt.NDArray[np.float32], stop: parallax.StopSource | None = None) -> list[int]:
     logits: npt.NDArray[np.float32] = session.run({"image": images}, ["logits"], stop=stop)["logits"]
     return [int(label) for label in logits.argmax(axis=1)]
+
+
+async def classify_all(session: parallax.Session, batches: list[npt.NDArray[np.float32]]) -> list[npt.NDArray[np.float32]]:
+    tasks = [asyncio.create_task(session.run_async(batch, ["logits"])) for batch in batches]
+    return [(await task)["logits"] for task in tasks]
 
 
 def cached(folder: pathlib.Path) -> parallax.Session:

@@ -1,6 +1,6 @@
 # The commands a person needs; `make help` lists them. Everything is built below build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-aarch64 python check compare bench bench-check bench-delegates bench-python bench-real docs paper sanitize fuzz fuzz-bytes nightly venv clean
+.PHONY: help setup build demo test test-aarch64 python python-ray check compare bench bench-check bench-delegates bench-python bench-real docs paper sanitize fuzz fuzz-bytes nightly venv clean
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
@@ -29,6 +29,10 @@ python:  ## the Python package in build/python, its wheel in build/wheel, and th
 	@scripts/setup.sh develop
 	@scripts/python.sh $(JOBS)
 
+python-ray: python  ## parallax.ray on a cluster of two nodes, with Ray from PyPI, which takes 600 MB
+	@scripts/venv.sh 'ray[data]'
+	@PYTHONPATH=build/python PYTHONDONTWRITEBYTECODE=1 build/venv/bin/python -m pytest -q -p no:cacheprovider python/tests/test_ray_cluster.py
+
 check: setup  ## what keeps the tree clean: layers, format, locks, lint, no printing in the library, links and tables of the docs
 	@scripts/check.sh
 
@@ -45,7 +49,7 @@ fuzz-bytes:  ## libFuzzer over all that reads bytes: MINUTES=5 for each program
 	@scripts/setup.sh develop
 	@scripts/fuzz_bytes.sh $(or $(MINUTES),5) $(JOBS)
 
-nightly:  ## what a change need not wait for: properties in 5,000 other cases, half an hour of fuzz, ten minutes of it under ASan + UBSan, fuzz-bytes, faults of delegates, Oclgrind, sanitizers for all instruction sets
+nightly:  ## what a change need not wait for: properties in 5,000 other cases, half an hour of fuzz, ten minutes of it under ASan + UBSan, fuzz-bytes, faults of delegates, Oclgrind, Ray, sanitizers for all instruction sets
 	@$(MAKE) fuzz MINUTES=30
 	@RC_PARAMS=max_success=5000 scripts/test.sh build/release $(JOBS) -R 'Property\.'
 	@scripts/build.sh asan-ubsan $(JOBS) px_fuzz
@@ -53,6 +57,7 @@ nightly:  ## what a change need not wait for: properties in 5,000 other cases, h
 	@$(MAKE) fuzz-bytes MINUTES=10
 	@scripts/stress.sh $(JOBS)
 	@scripts/opencl_check.sh
+	@$(MAKE) python-ray
 	@scripts/sanitize.sh --all $(JOBS)
 
 venv:  ## a virtual environment with ONNX Runtime and the other peers that tests and benches compare with

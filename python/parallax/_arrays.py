@@ -54,6 +54,12 @@ def named(array: Array, name: str) -> Array:
     return array.view(wanted) if name in _BITS else array.astype(wanted)
 
 
+def empty(shape: tuple[int, ...], name: str) -> Array:
+    """An array whose elements are not set, of the type that outputs of the type `name` have."""
+    dtype = object if name == "string" else _type(name) or _BITS.get(name) or _WIDE[name]
+    return numpy.empty(shape, dtype)
+
+
 def strings(value: typing.Any) -> tuple[tuple[int, ...], list[str]]:
     """(shape, list of str) of one str, a list or an array."""
     array: Array = numpy.asarray(value, object)

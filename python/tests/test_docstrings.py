@@ -8,16 +8,16 @@ import tflite_models
 from conftest import ROOT
 
 import parallax
-from parallax import onnxruntime, tflite
+from parallax import onnxruntime, ray, tflite
 
 BEGINNINGS = ["parallax.Error", "parallax.Model", "parallax.Runtime", "parallax.Session", "parallax.Session.run",
-              "parallax.Session.run_async", "parallax.State", "parallax.StopSource", "parallax.inspect", "onnxruntime.InferenceSession", "tflite.Interpreter"]
+              "parallax.Session.run_async", "parallax.State", "parallax.StopSource", "parallax.inspect", "onnxruntime.InferenceSession", "ray.Predictor", "tflite.Interpreter"]
 NAMES = {"parallax": parallax, "numpy": numpy, "sums": models.add(), "running_sum": tflite_models.SUM}
 
 
 def examples():
     """Yields the examples of all public classes, their methods, and functions."""
-    for module in (parallax, onnxruntime, tflite):
+    for module in (parallax, onnxruntime, ray, tflite):
         for name in module.__all__:
             item = getattr(module, name)
             members = [(f".{key}", value) for key, value in vars(item).items()] if isinstance(item, type) else []

@@ -11,9 +11,9 @@ import threading
 import typing
 import warnings
 
-from . import Model, Session, StopSource, TensorInfo, __version__
+from . import Model, OutOfRangeError, Session, StopSource, __version__
 from . import _ort_errors as capi_errors
-from ._onnx_types import runtime_name
+from ._ort_nodes import NodeArg, node_args
 from ._ort_values import IOBinding, OrtValue
 
 __all__ = ["ExecutionMode", "GraphOptimizationLevel", "IOBinding", "InferenceSession", "ModelMetadata", "NodeArg", "OrtValue",
@@ -26,7 +26,16 @@ _Provider: typing.TypeAlias = str | tuple[str, dict[str, typing.Any]]
 SessionIOBinding = IOBinding
 
 
-class GraphOptimizationLevel(enum.IntEnum):
+class _Choice(enum.IntEnum):
+    """A number whose text is its name, as ONNX Runtime's have it."""
+
+    __str__ = enum.Enum.__str__
+
+    def __format__(self, spec: str) -> str:
+        return format(str(self), spec)
+
+
+class GraphOptimizationLevel(_Choice):
     """Has no effect: the passes of Parallax leave outputs as they are."""
 
     ORT_DISABLE_ALL = 0
@@ -36,7 +45,7 @@ class GraphOptimizationLevel(enum.IntEnum):
     ORT_ENABLE_ALL = 99
 
 
-class ExecutionMode(enum.IntEnum):
+class ExecutionMode(_Choice):
     """Has no effect: branches run in parallel where that is predicted to be faster."""
 
     ORT_SEQUENTIAL = 0
@@ -135,14 +144,6 @@ class RunOptions(_Options):
         return self._entries[key]
 
 
-class NodeArg(typing.NamedTuple):
-    """An input or output: `shape` has numbers, texts for free dimensions and None; `type` is "tensor(float)" or the like."""
-
-    name: str
-    shape: list[int | str | None]
-    type: str
-
-
 class ModelMetadata(typing.NamedTuple):
     """Statements of the model's file about itself."""
 
@@ -153,21 +154,6 @@ class ModelMetadata(typing.NamedTuple):
     graph_description: str
     version: int
     custom_metadata_map: dict[str, str]
-
-
-def _type(text: str) -> str:
-    """ONNX Runtime's words for a type in Parallax's: "sequence of map from int64 to float32"."""
-    for ours, theirs in (("sequence of ", "seq"), ("optional of ", "optional")):
-        if text.startswith(ours):
-            return f"{theirs}({_type(text.removeprefix(ours))})"
-    if text.startswith("map from "):
-        key, value = text.removeprefix("map from ").split(" to ")
-        return f"map({key},{_type(value)})"
-    return f"tensor({runtime_name(text)})"
-
-
-def _node_arg(info: TensorInfo) -> NodeArg:
-    return NodeArg(info.name, list(info.shape), _type(info.type))
 
 
 def _load(path_or_bytes: str | os.PathLike[str] | bytes, sizes: dict[str, int]) -> Model:
@@ -201,9 +187,7 @@ class InferenceSession:
         keywords.setdefault("threads", self._options.intra_op_num_threads)
         self._session = Session(_load(path_or_bytes, self._options._sizes), **keywords)
         model = self._session.model
-        tied = {name for tie in model.ties for name in tie}
-        self._inputs = [_node_arg(info) for info in model.inputs if info.name not in tied]
-        self._outputs = [_node_arg(info) for info in model.outputs if info.name not in tied]
+        self._inputs, self._outputs = node_args(model, path_or_bytes)
 
     def get_inputs(self) -> list[NodeArg]:
         """The inputs that a run must give."""
@@ -257,7 +241,10 @@ class InferenceSession:
         missing = [node.name for node in self._inputs if node.name not in feed]
         if missing:
             raise ValueError(f"the inputs {missing} are missing: given are {list(feed)}")
-        outputs = self._session.run(feed, names, stop=run_options._stop if run_options else None)
+        try:
+            outputs = self._session.run(feed, names, stop=run_options._stop if run_options else None)
+        except OutOfRangeError as error:
+            raise capi_errors.argument(error) from error
         return [outputs[name] for name in names]
 
     def run_with_ort_values(self, output_names: typing.Sequence[str] | None, input_dict_ort_values: typing.Mapping[str, OrtValue],

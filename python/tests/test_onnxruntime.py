@@ -67,6 +67,20 @@ def test_maps_have_the_same_names_and_values():
     assert session.run(None, feed) == expected.run(None, feed)
 
 
+@pytest.mark.parametrize("node, inputs, outputs", [
+    ("Neg", [None, 2], [None, 2]), ("Neg", ["n", 2], ["other", 2]), ("Neg", ["n", 2], [None, None]), ("Shape", ["n", 2], ["k"]),
+    ("NonZero", ["n", 2], [2, "k"]), ("NonZero", ["n", 2], [2, None]), ("Flatten", ["a", "b", 3], [None, None]), ("Flatten", ["a", "b", 3], ["a", "c"])])
+def test_free_dimensions_have_the_same_names(node, inputs, outputs):
+    def value(name, dims):
+        shape = b"".join(w.blob(1, b"" if size is None else w.number(1, size) if isinstance(size, int) else w.blob(2, size)) for size in dims)
+        return w.blob(1, name) + w.blob(2, w.blob(1, w.number(1, w.INT64) + w.blob(2, shape)))
+
+    model = w.model([w.node(node, ["x"], ["y"])], [value("x", inputs)], [value("y", outputs)])
+    session, expected = (ort.InferenceSession(model, providers=["CPUExecutionProvider"]) for ort in (ours, theirs))
+    for nodes, others in ((session.get_inputs(), expected.get_inputs()), (session.get_outputs(), expected.get_outputs())):
+        assert list(map(str, nodes)) == list(map(str, others))
+
+
 @BOTH
 def test_outputs_come_in_the_order_of_their_names(ort):
     x = [w.value("x", w.FLOAT, ["n"])]
@@ -156,6 +170,16 @@ def test_a_run_calls_back(ort):
 
     session.run_async(None, {"image": IMAGES[:1]}, callback, "mine")
     assert done.wait(60) and seen == [1, "mine", ""]
+
+
+@BOTH
+def test_words_and_errors_are_the_same(ort):
+    level = ort.GraphOptimizationLevel.ORT_ENABLE_ALL
+    assert f"{level} {level!r}" == "GraphOptimizationLevel.ORT_ENABLE_ALL <GraphOptimizationLevel.ORT_ENABLE_ALL: 99>"
+    state = ort.capi_errors if ort is ours else ort.capi.onnxruntime_pybind11_state
+    with pytest.raises(state.InvalidArgument) as caught:
+        ort.InferenceSession(models.gather(), providers=["CPUExecutionProvider"]).run(None, {"x": np.array([7])})
+    assert ort is theirs or isinstance(caught.value, parallax.OutOfRangeError) and caught.value.node == "gather"
 
 
 @BOTH

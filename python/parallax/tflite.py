@@ -9,7 +9,7 @@ import typing
 
 import numpy
 
-from . import Error, FileSignature, FileTensor, Model, Session, State, inspect
+from . import Error, FileSignature, FileTensor, InvalidInputError, Model, Session, State, inspect
 from ._arrays import Array
 
 __all__ = ["Interpreter", "OpResolverType", "SignatureRunner", "load_delegate"]
@@ -75,6 +75,10 @@ class _Tensors:
     def _open(self) -> None:
         sizes = {name: self._sizes[name] for name in self._changed}
         model = Model(self._file, signature=self._signature, inputs=sizes)
+        for info in model.inputs:
+            wanted = sizes.get(info.name, info.shape)
+            if len(wanted) != len(info.shape) or any(isinstance(size, int) and size != other for size, other in zip(info.shape, wanted)):
+                raise InvalidInputError(f"the file fixes the shape of an input: {info!r}, not {wanted}")
         self._session = Session(model, **self._keywords)
         self._state = State(self._session) if model.ties else None
 
@@ -82,7 +86,7 @@ class _Tensors:
         declared = _shape(tensor)
         fits = len(shape) == len(declared) and all(size in (None, wanted) for size, wanted in zip(declared, shape))
         if strict and not fits:
-            raise ValueError(f"the shape {shape} of '{tensor.name}' contradicts {tensor.shape}")
+            raise RuntimeError(f"the shape {shape} of '{tensor.name}' contradicts {tensor.shape}")
         self._sizes[tensor.name] = shape
         changed = self._changed - {tensor.name} if fits else self._changed | {tensor.name}
         if changed or self._changed:
@@ -227,7 +231,7 @@ class Interpreter:
     def set_tensor(self, tensor_index: int, value: typing.Any) -> None:
         """Copies an array of the input's type and shape."""
         tensor = self._input(tensor_index)
-        self._check_allocated()
+        self._check_allocated(ValueError)
         self._tensors.set(tensor, value)
 
     def get_tensor(self, tensor_index: int, subgraph_index: int = 0) -> Array:
@@ -240,7 +244,7 @@ class Interpreter:
 
     def invoke(self) -> None:
         """Runs the model on the inputs that are set; inputs that are not are zeros."""
-        self._check_allocated()
+        self._check_allocated(RuntimeError)
         self._tensors.run()
 
     def reset_all_variables(self) -> None:
@@ -268,15 +272,15 @@ class Interpreter:
             raise ValueError(f"tensor {index} is no input: these are {sorted(self._inputs)}")
         return self._inputs[index]
 
-    def _check_allocated(self) -> None:
+    def _check_allocated(self, error: type[Exception]) -> None:
         if not self._allocated:
-            raise RuntimeError("the tensors have no memory: call allocate_tensors()")
+            raise error("the tensors have no memory: call allocate_tensors()")
 
     def _array(self, index: int, subgraph: int = 0) -> Array:
         tensor = self._inputs.get(index) or self._outputs.get(index)
         if tensor is None or subgraph != 0:
             raise ValueError(f"tensor {index} is neither input nor output: these are {sorted({**self._inputs, **self._outputs})}")
-        self._check_allocated()
+        self._check_allocated(ValueError)
         found = self._tensors.values.get(tensor.name) if index in self._inputs else self._tensors.results.get(tensor.name)
         if found is None:
             raise ValueError(f"output '{tensor.name}' has no value yet: call invoke()")

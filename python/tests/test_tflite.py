@@ -100,6 +100,27 @@ def test_sizes_change(lite):
 
 
 @BOTH
+def test_tensors_without_memory_are_refused(lite):
+    interpreter = lite.Interpreter(model_content=tflite_models.SUM)
+    index = interpreter.get_input_details()[0]["index"]
+    for error, call in [(ValueError, lambda: interpreter.set_tensor(index, np.ones(1, np.float32))), (ValueError, lambda: interpreter.get_tensor(index)),
+                        (ValueError, interpreter.tensor(index)), (RuntimeError, interpreter.invoke)]:
+        with pytest.raises(error):
+            call()
+
+
+@BOTH
+def test_sizes_that_the_file_fixes_stay(lite):
+    interpreter = lite.Interpreter(model_content=tflite_models.QUANTIZED)
+    index = interpreter.get_input_details()[0]["index"]
+    with pytest.raises(RuntimeError):
+        interpreter.resize_tensor_input(index, [1, 3], strict=True)
+    interpreter.resize_tensor_input(index, [1, 3])
+    with pytest.raises(RuntimeError):
+        interpreter.allocate_tensors()
+
+
+@BOTH
 @pytest.mark.parametrize("value", [np.array([1.0]), np.array([1, 2], np.float32), np.array([[1]], np.float32)], ids=["type", "size", "rank"])
 def test_other_types_and_shapes_are_refused(lite, value):
     interpreter = lite.Interpreter(model_content=tflite_models.SUM)

@@ -23,6 +23,19 @@ def tool():
     return call
 
 
+class Exported:
+    """An array that another library has: NumPy sees DLPack only."""
+
+    def __init__(self, values):
+        self.values = values
+
+    def __dlpack__(self, **keywords):
+        return self.values.__dlpack__(**keywords)
+
+    def __dlpack_device__(self):
+        return self.values.__dlpack_device__()
+
+
 def script(text):
     """What a new Python prints that runs `text`, on both streams."""
     done = subprocess.run([sys.executable, "-c", text], text=True, capture_output=True, cwd=ROOT)

@@ -38,6 +38,16 @@ def test_the_tool_is_that_of_the_package():
     assert done.stdout.split()[:2] == ["parallax", parallax.__version__], done.stderr
 
 
+@pytest.mark.skipif(shutil.which("nm") is None, reason="needs nm")
+@pytest.mark.parametrize("file", [FOLDER / "bin" / "parallax", *FOLDER.glob("_native*.so")], ids=lambda file: file.name)
+def test_nothing_can_use_the_network(file):
+    done = subprocess.run(["nm", "-D", "--undefined-only", file], text=True, capture_output=True, check=True)
+    called = {line.split()[-1].partition("@")[0] for line in done.stdout.splitlines()}
+    assert "mmap" in called or "mmap64" in called
+    assert not called & {"socket", "socketpair", "connect", "bind", "listen", "accept", "accept4", "send", "sendto", "sendmsg", "recv", "recvfrom",
+                         "recvmsg", "getaddrinfo", "gethostbyname", "gethostbyname_r", "res_query"}
+
+
 def test_a_wheel_says_what_it_is():
     try:
         wheel = importlib.metadata.distribution("parallax-runtime")

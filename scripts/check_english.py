@@ -40,7 +40,7 @@ Trim Tune Turn Unify Unmap Update Use Validate Verify Wait Wake Warn Wrap Write"
 def tracked(paths):
     listed = subprocess.run(["git", "ls-files", "--", *paths], cwd=ROOT, capture_output=True, text=True, check=True)
     return [name for name in listed.stdout.splitlines()
-            if name.endswith((".cc", ".h", ".def", ".py", ".md", ".cmake", "CMakeLists.txt")) and "testdata/" not in name and (ROOT / name).exists()]
+            if name.endswith((".cc", ".h", ".cl", ".def", ".fbs", ".py", ".md", ".cmake", "CMakeLists.txt")) and "testdata/" not in name and (ROOT / name).exists()]
 
 
 def comments(name, lines):

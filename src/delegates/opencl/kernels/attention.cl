@@ -29,7 +29,7 @@ inline int matrix_of(const Attention_t* s, const Matrix_t* m, int batch) {
   return at + batch / s->dims[4] * m->batch[5];
 }
 
-// What storage has held to the least number of 16 bits was meant to hide a key, also beside others that are hidden.
+// The least number of 16 bits, to which storage clamps, hides a key also if other keys are hidden.
 #ifdef PX_HALF
 #define HIDING(x, T) ((x) == (T)(-LARGEST_HALF) ? (T)(-FLT_MAX) : (x))
 #else

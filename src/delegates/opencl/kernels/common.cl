@@ -1,4 +1,4 @@
-// What all programs share. Sizes are arguments, so that a new shape compiles nothing. A kernel whose arguments are all zero does
+// The start of all programs. Sizes are arguments, so that a new shape compiles nothing. A kernel whose arguments are all zero does
 // nothing: drivers finish compiling a kernel when it is first enqueued, which is done so before anyone waits.
 //
 // A tensor is two arguments: a buffer, and the index of its first element there. NAME_t structs are those of arguments.h.
@@ -37,7 +37,7 @@ typedef struct {
   int count;
 } Space_t;
 
-/// What a tensor's index moves by along each axis of a space.
+/// The steps of a tensor's index along each axis of a space.
 typedef struct {
   int at[8];
 } Strides_t;
@@ -114,7 +114,7 @@ typedef struct {
     }                                                                                        \
   }
 
-/// What a product writes: activation(alpha * sum + beta * c).
+/// The result of a product: activation(alpha * sum + beta * c).
 typedef struct {
   float alpha, beta;
   int has_c, c_row, c_column;

@@ -1,4 +1,4 @@
-// What expressions of elementwise.def call. Conversions of floats to integers are those of Cast: towards zero, held within the
+// Functions that expressions of elementwise.def call. Conversions of floats to integers are those of Cast: towards zero, held within the
 // type, the least integer for NaN.
 inline int int_of(float x) { return x != x ? INT_MIN : convert_int_sat(x); }
 inline long long_of(float x) { return x != x ? LONG_MIN : convert_long_sat(x); }

@@ -78,9 +78,9 @@ kernel ITEMS(1, 8, 1) void matmul_rows(Product_t p, Result_t r, global const rea
   for (int i = 0; i < ROWS && row + i < p.m; ++i) {
     float8 u = r.alpha * s[i], v = r.alpha * t[i];
     if (r.has_c && r.c_column == 1) {
-      global const real* beside = c + (row + i) * r.c_row + column;
-      u += r.beta * READ_8(beside);
-      v += r.beta * READ_8(beside + 8);
+      global const real* added = c + (row + i) * r.c_row + column;
+      u += r.beta * READ_8(added);
+      v += r.beta * READ_8(added + 8);
     } else if (r.has_c) {
       u += r.beta * READ(c, (row + i) * r.c_row);
       v += r.beta * READ(c, (row + i) * r.c_row);

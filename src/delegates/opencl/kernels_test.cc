@@ -95,8 +95,7 @@ TEST(OpenClKernels, EachRunsOnSmallShapes) {
   }
 #define PX_CL_KERNEL(text, name, x, y, signature) \
   EXPECT_TRUE(launched_kernels().contains(#name)) << #name;
-#include "delegates/opencl/kernels.def"
-#undef PX_CL_KERNEL
+#include "delegates/opencl/operators.def"
 }
 
 }  // namespace

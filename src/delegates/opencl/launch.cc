@@ -12,8 +12,7 @@ std::vector<KernelSpec> make_specs() {
 #define PX_CL_KERNEL(text, name, x, y, signature) \
   specs.push_back(                                \
       {#name, std::string(kCommonText) + std::string(k##text##Text), {x, y, 1}, signature});
-#include "delegates/opencl/kernels.def"
-#undef PX_CL_KERNEL
+#include "delegates/opencl/operators.def"
   return specs;
 }
 

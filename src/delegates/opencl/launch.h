@@ -21,11 +21,10 @@ struct KernelSpec {
   std::string signature;                      ///< a letter of kArgumentLetters for each argument
 };
 
-/// The kernels of kernels.def.
+/// The kernels of operators.def.
 enum class KernelId : std::uint8_t {
 #define PX_CL_KERNEL(text, name, x, y, signature) name,
-#include "delegates/opencl/kernels.def"
-#undef PX_CL_KERNEL
+#include "delegates/opencl/operators.def"
 };
 /// Returns the kernel with default sizes. It lives as long as the process.
 const KernelSpec& spec_of(KernelId id);

@@ -26,7 +26,6 @@ std::vector<OperatorRow> make_rows() {
   return {
 #include "delegates/opencl/operators.def"
   };
-#undef PX_CL_OP
 #undef PX_CL_PICKS
 #undef PX_CL_MOVES
 #undef PX_CL_FLOAT_MOVES

@@ -9,7 +9,6 @@ namespace parallax::opencl {
 
 #define PX_CL_OP(op, types, most_dimensions, emitter, ...) Status emitter(Emission& e);
 #include "delegates/opencl/operators.def"
-#undef PX_CL_OP
 
 /// Emits a matrix product, for all operators that contain one. `p` and `r` describe the layout of
 /// the operands.

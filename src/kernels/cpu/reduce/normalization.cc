@@ -1,8 +1,10 @@
-// Softmax, LogSoftmax, LayerNormalization, RMSNormalization and BatchNormalization of f32.
+// Softmax, LogSoftmax, LpNormalization, LayerNormalization, RMSNormalization and BatchNormalization
+// of f32.
 #include <algorithm>
 #include <cmath>
 
 #include "kernels/cpu/elementwise/unary_loops.h"
+#include "kernels/cpu/reduce/reduce_loops.h"
 #include "kernels/cpu/reduce/softmax_loops.h"
 #include "kernels/cpu/tiles.h"
 #include "ops/op.h"
@@ -54,6 +56,26 @@ Result<std::unique_ptr<Kernel>> softmax_of_columns(std::int64_t outer, std::int6
       });
 }
 
+/// Divides `n` elements by their L1 norm, or with `squares` by their L2 norm; zeros stay zeros.
+/// Norms that f32 may not sum, since squares overflow or vanish, are computed in double precision.
+void divide_by_norm(const float* x, float* y, std::int64_t n, bool squares) {
+  constexpr float kLeast = 1e-12F, kMost = 1e15F;
+  float norm = 0;
+  reduce_rows(squares ? Reduction::kL2 : Reduction::kL1, x, &norm, 1, to_size(n));
+  if (norm > kLeast && norm < kMost) {
+    for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] / norm;
+    return;
+  }
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const double magnitude = std::abs(static_cast<double>(x[i]));
+    sum += squares ? magnitude * magnitude : magnitude;
+  }
+  const double wide = squares ? std::sqrt(sum) : sum;
+  for (std::int64_t i = 0; i < n; ++i)
+    y[i] = wide == 0 ? 0 : static_cast<float>(static_cast<double>(x[i]) / wide);
+}
+
 }  // namespace
 
 /// Creates the kernel of Softmax along any axis.
@@ -74,6 +96,27 @@ Result<std::unique_ptr<Kernel>> cpu_log_softmax(const KernelRequest& request) {
   if (!axis || product(dims, *axis + 1, dims.rank()) != 1) return not_covered();
   if (dims.elements() == 0) return empty_kernel();
   return softmax_of_rows(product(dims, 0, *axis), dims[*axis], log_softmax_rows);
+}
+
+/// Creates the kernel of LpNormalization along contiguous elements.
+Result<std::unique_ptr<Kernel>> cpu_lp_normalization(const KernelRequest& request) {
+  const Dims& dims = request.inputs[0].dims;
+  const auto params = params_of<LpNormalizationParams>(request.node);
+  const auto axis = normalize_axis(params.axis, dims.rank());
+  if (!axis || product(dims, *axis + 1, dims.rank()) != 1) return not_covered();
+  if (dims.elements() == 0) return empty_kernel();
+  const std::int64_t rows = product(dims, 0, *axis), n = dims[*axis];
+  LambdaKernelOptions options;
+  options.tiles = count_tiles(rows, n, kTileElements);
+  return tiled_kernel(options,
+                      [rows, n, squares = params.p == 2, tiles = options.tiles](
+                          std::int64_t tile, const KernelArgs& args) -> Status {
+                        const auto [begin, end] = tile_range(rows, tiles, tile);
+                        for (std::int64_t row = begin; row < end; ++row)
+                          divide_by_norm(args.in<float>(0) + row * n, args.out<float>() + row * n,
+                                         n, squares);
+                        return {};
+                      });
 }
 
 /// Creates the kernel of LayerNormalization or RMSNormalization whose scale and bias have one

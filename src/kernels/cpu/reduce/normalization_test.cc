@@ -39,6 +39,29 @@ TEST(CpuLogSoftmax, AgreesWithReference) {
       {1e-6, 1e-6});
 }
 
+TEST(CpuLpNormalization, AgreesWithReference) {
+  for (const std::int64_t p : {1, 2}) {
+    const auto run = [&](Tensor x) {
+      return KernelRun{OpKind::kLpNormalization, test_inputs(std::move(x)),
+                       test_attributes({{"p", p}})};
+    };
+    for (std::int64_t n = 0; n < 90; ++n)
+      expect_same_as_reference(run(random_floats({3, n}, 5, -9.0F, 9.0F)), {1e-6, 1e-9});
+    const float most = std::numeric_limits<float>::max(),
+                inf = std::numeric_limits<float>::infinity();
+    for (const float large : {0.0F, -0.0F, 1e-42F, 1e-20F, -3e19F, most, inf, std::nanf("")}) {
+      expect_same_as_reference(run(test_tensor<float>({2, 3}, {large, -large, large / 2, 3, 0, 4})),
+                               {1e-6, 0});
+    }
+  }
+}
+
+TEST(CpuLpNormalization, LeavesOtherAxesToTheReference) {
+  const KernelRun run{OpKind::kLpNormalization, test_inputs(random_floats({3, 5, 7}, 5)),
+                      axis_of(1)};
+  EXPECT_FALSE(run_kernel(run, KernelLibrary::kCpu).has_value());
+}
+
 TEST(CpuSoftmax, TreatsMasksAndNanAsReference) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   for (const std::int64_t axis : {0, 1}) {

@@ -128,7 +128,7 @@ OpDef along_one_axis(OpKind kind, const OpTraits& traits) {
 const OpDef& op_def_Softmax() {
   static const OpDef def = along_one_axis(OpKind::kSoftmax, {.work = WorkKind::kSoftmax,
                                                              .flops = PaperFlops::kOutputs,
-                                                             .nhwc = NhwcRule::kAxis,
+                                                             .nhwc = NhwcRule::kLastAxis,
                                                              .rows = RowRule::kNormalization,
                                                              .form = ConformanceForm::kOwn});
   return def;
@@ -158,7 +158,7 @@ const OpDef& op_def_LpNormalization() {
   static const OpDef def = [] {
     OpDef d(OpKind::kLpNormalization, {.work = WorkKind::kNormalization,
                                        .flops = PaperFlops::kOutputs,
-                                       .nhwc = NhwcRule::kAxis,
+                                       .nhwc = NhwcRule::kLastAxis,
                                        .rows = RowRule::kNormalization,
                                        .form = ConformanceForm::kOwn});
     d.attributes = attributes_of<LpNormalizationParams>();

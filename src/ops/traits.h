@@ -45,7 +45,8 @@ enum class NhwcRule : std::uint8_t {
   kNone,         ///< stays NCHW
   kWindow,       ///< attribute `layout`; input 0 is the image
   kElementwise,  ///< every input is an image or a constant
-  kAxis,         ///< attribute `axis`; input 0 is the image
+  kAxis,         ///< attribute `axis`, 0 by default; input 0 is the image
+  kLastAxis,     ///< attribute `axis`, the last one by default; input 0 is the image
   kConcat,       ///< attribute `axis`; every input is an image
   kAxesInput,    ///< a constant input lists axes; input 0 is the image
   kPad,          ///< a constant input has two numbers per axis; input 0 is the image

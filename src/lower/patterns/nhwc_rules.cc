@@ -9,7 +9,7 @@
 
 #include "ops/deferred.h"
 #include "ops/op.h"
-#include "ops/params/normalization.h"
+#include "ops/params/axis.h"
 #include "ops/params/reduce.h"
 #include "ops/params/window.h"
 #include "ops/quantised.h"
@@ -28,8 +28,8 @@ constexpr std::int64_t kMaxRank = 4;
 std::size_t axes_input(OpKind op) { return op == OpKind::kSlice ? 3 : 1; }
 
 std::int64_t axis_of(const Node& node) {
-  const bool normalizes = node.op == OpKind::kSoftmax || node.op == OpKind::kLpNormalization;
-  return normalizes ? params_of<SoftmaxParams>(node).axis : params_of<AxisParams<0>>(node).axis;
+  return rule_of(node.op) == NhwcRule::kLastAxis ? params_of<AxisParams<-1>>(node).axis
+                                                 : params_of<AxisParams<0>>(node).axis;
 }
 
 /// Returns the NHWC axis that NCHW axis `axis` (perhaps negative) becomes.
@@ -205,6 +205,7 @@ void adapt_to_nhwc(Graph& graph, UniqueNames& names, Node& node, std::size_t ran
       set_param(node, &LayoutParams::layout, ImageLayout::kNhwc);
       return;
     case NhwcRule::kAxis:
+    case NhwcRule::kLastAxis:
     case NhwcRule::kConcat:
       set_param(node, &AxisParams<0>::axis, moved_axis(axis_of(node), rank));
       return;

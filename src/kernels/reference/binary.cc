@@ -33,6 +33,23 @@ KernelResult pair_rows(const KernelRequest& request, Row row) {
       });
 }
 
+/// Writes f(a, b) for `n` pairs; loops over f32 whose strides are 0 or 1 are vectorised.
+template <class A, class B, class R, class F>
+void map_run(const A* a, std::int64_t step_a, const B* b, std::int64_t step_b, R* r, std::int64_t n,
+             F f) {
+  if constexpr (std::is_same_v<A, float> && std::is_same_v<B, float>) {
+    if (step_a == 1 && step_b == 1) {
+      for (std::int64_t i = 0; i < n; ++i) r[i] = f(a[i], b[i]);
+      return;
+    }
+    if (step_a == 1 && step_b == 0) {
+      for (std::int64_t i = 0; i < n; ++i) r[i] = f(a[i], *b);
+      return;
+    }
+  }
+  for (std::int64_t i = 0; i < n; ++i) r[i] = f(a[i * step_a], b[i * step_b]);
+}
+
 /// Makes a kernel that writes f(a, b) for each pair of elements. With kNoZero, b = 0 is an error.
 template <class A, class B, class R, bool kNoZero = false, class F>
 KernelResult map_pairs(const KernelRequest& request, F f) {
@@ -42,14 +59,16 @@ KernelResult map_pairs(const KernelRequest& request, F f) {
     const A* a = args.in<A>(0) + offsets[1];
     const B* b = args.in<B>(1) + offsets[2];
     bool zero = false;
-    for (std::int64_t i = 0; i < n; ++i) {
-      if constexpr (kNoZero) {
+    if constexpr (kNoZero) {
+      for (std::int64_t i = 0; i < n; ++i) {
         if (b[i * step_b] == 0) {
           zero = true;
-          continue;
+        } else {
+          r[i] = f(a[i * step_a], b[i * step_b]);
         }
       }
-      r[i] = f(a[i * step_a], b[i * step_b]);
+    } else {
+      map_run(a, step_a, b, step_b, r, n, f);
     }
     return !zero;
   });

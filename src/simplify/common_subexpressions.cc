@@ -1,5 +1,6 @@
 // Merges nodes that do the same with the same inputs, and equal small constants (so that nodes with
 // copies of a shape become equal).
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -31,8 +32,10 @@ class Key {
   void number(T x) {
     bytes_.append(reinterpret_cast<const char*>(&x), sizeof x);
   }
+  /// A key that needs more bits would not fit into the quota.
+  void count(std::size_t x) { number(static_cast<std::uint32_t>(x)); }
   void text(std::string_view x) {
-    number(x.size());
+    count(x.size());
     bytes_.append(x);
   }
   void constant(const Constant& x) {
@@ -47,7 +50,7 @@ class Key {
   }
   template <class T>
   void list(const std::vector<T>& x) {
-    number(x.size());
+    count(x.size());
     for (const T& item : x) number(item);
   }
   std::string_view bytes() const { return bytes_; }
@@ -65,7 +68,7 @@ struct AddAttribute {
   void operator()(const std::string& x) const { key.text(x); }
   void operator()(const Constant& x) const { key.constant(x); }
   void operator()(const std::vector<std::string>& x) const {
-    key.number(x.size());
+    key.count(x.size());
     for (const std::string& one : x) key.text(one);
   }
   template <class T>
@@ -77,13 +80,13 @@ struct AddAttribute {
 /// Adds the properties of a node. Returns true.
 bool add_key(Key& key, const Node& node) {
   key.number(node.op);
-  key.number(node.inputs.size());
+  key.count(node.inputs.size());
   for (const ValueId id : node.inputs) key.number(id.value);
-  key.number(node.outputs.size());
+  key.count(node.outputs.size());
   for (const ValueId id : node.outputs) key.number(id.valid());
   for (const auto& [name, value] : node.attributes) {
     key.text(name);
-    key.number(value.index());
+    key.number(static_cast<std::uint8_t>(value.index()));
     std::visit(AddAttribute{key}, value);
   }
   key.number(node.epilogue.activation.op);
@@ -102,9 +105,17 @@ bool add_key(Key& key, const Value& value) {
   if (value.kind != ValueKind::kSymbolic) return false;
   key.number(value.dtype);
   for (const Expr& dim : value.shape) key.text(dim.to_string({}));
-  key.number(value.content->size());
+  key.count(value.content->size());
   for (const Expr& e : *value.content) key.text(e.to_string({}));
   return true;
+}
+
+/// Returns a hash of a key: of both ends if it is long, since long constants seldom differ between
+/// them alone.
+std::uint64_t hash_of(std::string_view key) {
+  constexpr std::size_t kEnd = 256;
+  if (key.size() <= 2 * kEnd) return name_hash(key);
+  return name_hash(key.substr(0, kEnd)) ^ std::rotl(name_hash(key.substr(key.size() - kEnd)), 1);
 }
 
 /// Finds the first of several equal items, nodes or values. Keeps hashes of the keys under the key
@@ -120,7 +131,7 @@ class FirstEqual {
   Id of(Id id) {
     key_.clear();
     if (!add_key(key_, items_[id])) return id;
-    const auto [known, added] = first_.emplace(name_hash(key_.bytes()), id);
+    const auto [known, added] = first_.emplace(hash_of(key_.bytes()), id);
     if (added) return id;
     other_.clear();
     add_key(other_, items_[known->second]);

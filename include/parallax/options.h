@@ -191,7 +191,9 @@ struct LoadOptions {
   /// on, which decides what free dimensions leave open: the branch of an If on a size, the axes of
   /// a Squeeze, the rank of an input without a shape, sizes that differ although the file gives
   /// them one name. An input with a default, otherwise a constant, becomes an input that each run
-  /// must give; files before IR version 4 have no defaults.
+  /// must give; files before IR version 4 have no defaults. Sizes that an ONNX file fixes must be
+  /// the same; those of a TFLite file, which are often one example's, may be others if its operators
+  /// allow it: their shapes are inferred again.
   std::vector<KnownInput> inputs = {};
   /// The signature of a TFLite file that runs; its inputs and outputs have the names that it gives
   /// them. Empty: the file's first subgraph, with the names of its tensors.

@@ -9,7 +9,7 @@ import typing
 
 import numpy
 
-from . import Error, FileSignature, FileTensor, InvalidInputError, Model, Session, State, inspect
+from . import Error, FileSignature, FileTensor, Model, Session, State, inspect
 from ._arrays import Array
 
 __all__ = ["Interpreter", "OpResolverType", "SignatureRunner", "load_delegate"]
@@ -75,10 +75,6 @@ class _Tensors:
     def _open(self) -> None:
         sizes = {name: self._sizes[name] for name in self._changed}
         model = Model(self._file, signature=self._signature, inputs=sizes)
-        for info in model.inputs:
-            wanted = sizes.get(info.name, info.shape)
-            if len(wanted) != len(info.shape) or any(isinstance(size, int) and size != other for size, other in zip(info.shape, wanted)):
-                raise InvalidInputError(f"the file fixes the shape of an input: {info!r}, not {wanted}")
         self._session = Session(model, **self._keywords)
         self._state = State(self._session) if model.ties else None
 

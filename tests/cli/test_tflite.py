@@ -56,6 +56,16 @@ def test_info_shows_signatures_and_metadata(parallax, sums):
     assert "signature 'accumulate', inputs" in text and "min_runtime_version: 1.14.0" in text
 
 
+def test_a_size_that_the_file_fixes_changes(parallax, refused, sums):
+    np.save(sums.parent / "three.npy", np.array([1, 2, 3], np.float32))
+    given = ["--input", f"number={sums.parent / 'three.npy'}", "--signature", "twice"]
+    done = parallax("run", sums, *given, "--shape", "number=3", "--output-dir", sums.parent / "out")
+    assert done.returncode == 0, done.stderr
+    assert np.load(sums.parent / "out" / "0.npy").tolist() == [2, 4, 6]
+    assert "number" in refused(1, "run", sums, *given)
+    assert "has 1 dimensions, 2 are given" in refused(1, "plan", sums, "--signature", "twice", "--shape", "number=3x1")
+
+
 def test_what_is_refused(refused, sums):
     message = refused(1, "run", sums, "--signature", "thrice")
     assert "thrice" in message and "accumulate" in message and "twice" in message

@@ -8,33 +8,26 @@
 #include <vector>
 
 #include "base/status.h"
-#include "load/names.h"
+#include "load/known_inputs.h"
 
 namespace parallax {
 namespace {
 
 constexpr std::int64_t kFirstWithDefaults = 4;  ///< IR version
 
-tl::unexpected<Error> refused(const KnownInput& known, std::string_view why) {
-  return tl::unexpected(
-      load_error(ErrorCode::kInvalidInput, fmt::format("input {} {}", quote(known.name), why)));
-}
-
 Status apply_dims(const KnownInput& known, OnnxValueInfo& input) {
   const std::vector<std::int64_t>& dims = *known.dims;
-  if (!input.is_tensor || !input.containers.empty()) return refused(known, "is not a tensor");
+  if (!input.is_tensor || !input.containers.empty())
+    return refuse_known_input(known, "is not a tensor");
   if (!input.shape) input.shape.emplace(dims.size());
-  if (input.shape->size() != dims.size())
-    return refused(
-        known, fmt::format("has {} dimensions, {} are given", input.shape->size(), dims.size()));
+  PX_RETURN_IF_ERROR(check_known_dims(known, input.shape->size()));
   for (std::size_t i = 0; i < dims.size(); ++i) {
     OnnxDimension& dim = (*input.shape)[i];
     if (dims[i] == -1) continue;
-    const bool fixed = dim.value && *dim.value >= 0;
-    if (dims[i] < 0 || (fixed && *dim.value != dims[i]))
-      return refused(known,
-                     fmt::format("cannot have size {} in dimension {}{}", dims[i], i,
-                                 fixed ? fmt::format(", the file's is {}", *dim.value) : ""));
+    if (dim.value && *dim.value >= 0 && *dim.value != dims[i])
+      return refuse_known_input(known,
+                                fmt::format("cannot have size {} in dimension {}, the file's is {}",
+                                            dims[i], i, *dim.value));
     dim.value = dims[i];
   }
   return {};
@@ -59,17 +52,20 @@ bool has_initializer(const OnnxGraph& graph, std::string_view name) {
 
 Status apply_known_inputs(std::span<const KnownInput> known, std::int64_t ir_version,
                           OnnxGraph& graph) {
+  std::vector<std::string_view> inputs;
+  for (const OnnxValueInfo& input : graph.inputs) inputs.emplace_back(input.name);
+  PX_RETURN_IF_ERROR(check_known_inputs(known, inputs));
   std::set<std::string_view> names;
   for (const KnownInput& one : known) {
-    if (!names.insert(one.name).second) return refused(one, "is given twice");
-    const auto input =
-        std::ranges::find(graph.inputs, std::string_view(one.name), &OnnxValueInfo::name);
-    if (input == graph.inputs.end()) return refused(one, "is not among the model's");
+    names.insert(one.name);
     if (ir_version < kFirstWithDefaults && has_initializer(graph, one.name))
-      return refused(one, fmt::format("is a constant of this model (IR version {}; defaults that a "
-                                      "run may replace are there from {} on)",
-                                      ir_version, kFirstWithDefaults));
-    if (one.dims) PX_RETURN_IF_ERROR(apply_dims(one, *input));
+      return refuse_known_input(
+          one, fmt::format("is a constant of this model (IR version {}; defaults that a run may "
+                           "replace are there from {} on)",
+                           ir_version, kFirstWithDefaults));
+    if (one.dims)
+      PX_RETURN_IF_ERROR(apply_dims(
+          one, *std::ranges::find(graph.inputs, std::string_view(one.name), &OnnxValueInfo::name)));
   }
   erase_initializers(names, graph);
   return {};

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/status.h"
+#include "load/known_inputs.h"
 #include "load/names.h"
 #include "load/tflite/quantization.h"
 #include "load/tflite/sparse.h"
@@ -66,8 +67,32 @@ ValueId TfliteScope::add_input(std::string name) {
   return graph.inputs.back();
 }
 
+/// Returns the shape of an input that has the name `known_as` for the caller.
+Result<Shape> SubgraphAssembler::input_shape(const schema::Tensor& tensor,
+                                             std::string_view known_as, std::string_view name) {
+  const auto known = std::ranges::find(context_.known, known_as, &KnownInput::name);
+  const bool sized = known != context_.known.end() && known->dims;
+  const Dims dims = dims_of(tensor);
+  if (sized) PX_RETURN_IF_ERROR(check_known_dims(*known, static_cast<std::size_t>(dims.rank())));
+  const auto open = elements_of(tensor.shape_signature());
+  Shape shape;
+  for (std::size_t axis = 0; axis < static_cast<std::size_t>(dims.rank()); ++axis) {
+    if (sized && (*known->dims)[axis] >= 0) {
+      shape.push_back(Expr((*known->dims)[axis]));
+    } else if (axis < open.size() && open[axis] < 0) {
+      shape.push_back(
+          Expr::symbol(scope_.graph.symbol(symbol_name(name, axis), SymbolKind::kInput)));
+    } else {
+      shape.push_back(Expr(dims[static_cast<int>(axis)]));
+    }
+  }
+  return shape;
+}
+
 Status SubgraphAssembler::add_inputs() {
   const TfliteEntry& entry = context_.entry;
+  const std::vector<std::string_view> names(entry.inputs.begin(), entry.inputs.end());
+  PX_RETURN_IF_ERROR(check_known_inputs(context_.known, names));
   const std::set<std::string_view> inputs(entry.inputs.begin(), entry.inputs.end());
   for (const std::string& output : entry.outputs)
     if (!output.empty() && !inputs.contains(output)) scope_.writer.reserve_value_name(output);
@@ -83,15 +108,7 @@ Status SubgraphAssembler::add_inputs() {
     input.kind = ValueKind::kInput;
     input.name = scope_.writer.fresh_value_name(entry.inputs[i]);
     input.dtype = *dtype;
-    const Dims dims = dims_of(t);
-    const auto open = elements_of(t.shape_signature());
-    for (std::size_t axis = 0; axis < static_cast<std::size_t>(dims.rank()); ++axis) {
-      if (axis < open.size() && open[axis] < 0)
-        input.shape.push_back(
-            Expr::symbol(scope_.graph.symbol(symbol_name(input.name, axis), SymbolKind::kInput)));
-      else
-        input.shape.push_back(Expr(dims[static_cast<int>(axis)]));
-    }
+    PX_ASSIGN(input.shape, input_shape(t, entry.inputs[i], input.name));
     value(index) = scope_.graph.values.push_back(std::move(input));
     scope_.graph.inputs.push_back(value(index));
   }
@@ -311,14 +328,14 @@ Status check_operators(const TfliteFile& file) {
 }  // namespace
 
 Result<Graph> assemble_tflite(const TfliteFile& file, const TfliteEntry& entry,
-                              std::shared_ptr<const void> owner, LoadQuota& quota,
-                              std::vector<UnsupportedNode>* noted) {
+                              std::span<const KnownInput> known, std::shared_ptr<const void> owner,
+                              LoadQuota& quota, std::vector<UnsupportedNode>* noted) {
   if (noted == nullptr) PX_RETURN_IF_ERROR(check_operators(file));
   for (const TfliteSubgraph& subgraph : file.subgraphs) {
     quota.allow_nodes(std::ssize(subgraph.order));
     quota.allow_kept(std::ssize(subgraph.order) * kBytesPerOperator);
   }
-  TfliteContext context{file, entry, std::move(owner), quota, noted};
+  TfliteContext context{file, entry, known, std::move(owner), quota, noted};
   TfliteScope scope(context);
   context.scope = &scope;
   scope.graph.name = text_of(file.subgraphs[entry.subgraph].graph->name());

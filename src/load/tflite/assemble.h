@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "ir/graph.h"
@@ -9,15 +10,17 @@
 #include "load/tflite/entry.h"
 #include "load/tflite/tflite_file.h"
 #include "parallax/model.h"
+#include "parallax/options.h"
 
 namespace parallax {
 
 /// The graph of the subgraph that `entry` names, in canonical operators, shapes inferred. Images
-/// stay NHWC. Constants point into the file, which `owner` keeps alive. `noted`, unless null: gets
-/// the nodes that cannot run; if there are any, the result is an error. Errors: stage kLoad;
-/// kInvalidModel; kUnsupported (all operators without a rule listed with their counts).
+/// stay NHWC. Constants point into the file, which `owner` keeps alive. `known`: sizes of inputs,
+/// which may be others than the file's. `noted`, unless null: gets the nodes that cannot run; if
+/// there are any, the result is an error. Errors: stage kLoad; kInvalidModel; kInvalidInput for
+/// names and ranks in `known`; kUnsupported (all operators without a rule listed with counts).
 Result<Graph> assemble_tflite(const TfliteFile& file, const TfliteEntry& entry,
-                              std::shared_ptr<const void> owner, LoadQuota& quota,
-                              std::vector<UnsupportedNode>* noted = nullptr);
+                              std::span<const KnownInput> known, std::shared_ptr<const void> owner,
+                              LoadQuota& quota, std::vector<UnsupportedNode>* noted = nullptr);
 
 }  // namespace parallax

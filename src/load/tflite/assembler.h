@@ -21,6 +21,7 @@ class TfliteScope;
 struct TfliteContext {
   const TfliteFile& file;
   const TfliteEntry& entry;  ///< the subgraph that runs
+  const std::span<const KnownInput> known;
   const std::shared_ptr<const void> owner;
   LoadQuota& quota;
   std::vector<UnsupportedNode>* noted = nullptr;
@@ -78,6 +79,8 @@ class SubgraphAssembler {
   }
 
  private:
+  Result<Shape> input_shape(const schema::Tensor& tensor, std::string_view known_as,
+                            std::string_view name);
   Status add_operator(std::size_t index);
   Status write(const schema::Operator& op, const std::string& name);
   Status run_rule(const TfliteRule& rule, const schema::Operator& op, const std::string& name);

@@ -15,7 +15,7 @@ Result<Graph> load(const ModelBytes& model, const LoadOptions& options, LoadQuot
   PX_ASSIGN(const TfliteEntry entry, find_entry(file, options.signature));
   quota.allow_file(std::ssize(model.bytes));
   const auto& owner = file.copy == nullptr ? model.owner : file.copy;
-  PX_ASSIGN(Graph graph, assemble_tflite(file, entry, owner, quota, noted));
+  PX_ASSIGN(Graph graph, assemble_tflite(file, entry, options.inputs, owner, quota, noted));
   settle(graph, quota);
   PX_RETURN_IF_ERROR(verify(graph, Stage::kLoad));
   return graph;

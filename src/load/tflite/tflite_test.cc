@@ -13,10 +13,10 @@ namespace {
 namespace schema = tflite_schema;
 using testing::HasSubstr;
 
-Result<Graph> graph_of(const TfliteModel& model) {
+Result<Graph> graph_of(const TfliteModel& model, const LoadOptions& options = {}) {
   static std::string bytes;  // constants stay there
   bytes = tflite_bytes(model);
-  return load_tflite({std::as_bytes(std::span(bytes)), nullptr}, {}, nullptr, nullptr);
+  return load_tflite({std::as_bytes(std::span(bytes)), nullptr}, options, nullptr, nullptr);
 }
 
 std::string operators_of(const Graph& graph) {
@@ -40,6 +40,43 @@ TEST(LoadTflite, NamesInputsResultsAndSymbolsAsTheFileDoes) {
   EXPECT_EQ(graph->values[graph->outputs[0]].name, "y");
   EXPECT_EQ(graph->nodes.begin()->name, "RELU 0/Relu");
   EXPECT_EQ(to_string(graph->values[graph->outputs[0]].shape, graph->symbol_names()), "x_dim_0x4");
+}
+
+TEST(LoadTflite, GivesInputsTheSizesThatAreKnown) {
+  const auto result = [](std::vector<KnownInput> known) -> std::string {
+    const TfliteModel model = {
+        .graphs = {{.tensors = {{.name = "x", .shape = {1, 4}, .signature = {-1, 4}},
+                                {.name = "y", .shape = {1, 4}}},
+                    .operators = {relu(0, 1)},
+                    .inputs = {0},
+                    .outputs = {1}}}};
+    const auto graph = graph_of(model, {.inputs = std::move(known)});
+    if (!graph) return graph.error().message;
+    return to_string(graph->values[graph->outputs[0]].shape, graph->symbol_names());
+  };
+  EXPECT_EQ(result({}), "x_dim_0x4");
+  EXPECT_EQ(result({{"x"}}), "x_dim_0x4");
+  EXPECT_EQ(result({{"x", {{-1, -1}}}}), "x_dim_0x4");
+  EXPECT_EQ(result({{"x", {{3, -1}}}}), "3x4");
+  EXPECT_EQ(result({{"x", {{-1, 7}}}}), "x_dim_0x7");
+  EXPECT_EQ(result({{"x", {{0, 0}}}}), "0x0");
+  EXPECT_EQ(result({{"x", {{1}}}}), "input 'x' has 2 dimensions, 1 are given");
+  EXPECT_EQ(result({{"x", {{-2, 4}}}}), "input 'x' cannot have size -2 in dimension 0");
+  EXPECT_EQ(result({{"y"}}), "input 'y' is not among the model's");
+  EXPECT_EQ(result({{"x"}, {"x"}}), "input 'x' is given twice");
+}
+
+/// Sizes that the file's constants contradict are refused where inference sees them.
+TEST(LoadTflite, RefusesKnownSizesThatItsOperatorsRefuse) {
+  const auto graph = graph_of({.graphs = {{.tensors = {{"x", {4}},
+                                                       {"two", {4}, tflite_data<float>({1, 2, 3, 4})},
+                                                       {"y", {4}}},
+                                           .operators = {{TfliteOp::MUL, {0, 1}, {2}}},
+                                           .inputs = {0},
+                                           .outputs = {2}}}},
+                              {.inputs = {{"x", {{5}}}}});
+  ASSERT_FALSE(graph);
+  EXPECT_EQ(graph.error().node, "MUL 0/Mul");
 }
 
 /// Tensors with one name get names of their own; an output may be an input.

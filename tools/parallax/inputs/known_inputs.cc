@@ -44,6 +44,18 @@ bool tells_apart(const Options& options, const Model& model) {
   return false;
 }
 
+/// Whether --shape gives a dimension another size than the file.
+bool changes_sizes(const Options& options, const Model& model) {
+  return std::ranges::any_of(options.shapes, [&](const GivenShape& shape) {
+    const auto input = std::ranges::find(model.inputs(), shape.input, &TensorInfo::name);
+    const auto agrees = [](const Dimension& dim, std::int64_t size) {
+      return dim.value < 0 || dim.value == size;
+    };
+    return input != model.inputs().end() &&
+           !std::ranges::equal(input->shape, shape.dims, agrees);
+  });
+}
+
 /// The dimensions of the array that --input gives for `input`.
 std::optional<std::vector<std::int64_t>> dims_of_file(const Options& options,
                                                       const std::string& input) {
@@ -81,6 +93,14 @@ std::optional<std::vector<std::int64_t>> known_dims(const Options& options, cons
   return dims;
 }
 
+/// The inputs of the signature that runs, or the file's.
+const std::vector<FileTensor>& chosen_inputs(const Options& options, const FileReport& file) {
+  const auto found =
+      std::ranges::find(file.signatures, options.load.signature, &FileSignature::name);
+  return options.load.signature.empty() || found == file.signatures.end() ? file.inputs
+                                                                          : found->inputs;
+}
+
 bool gives_sizes(const Options& options) {
   return !options.shapes.empty() || !options.dims.empty() || !options.inputs.empty();
 }
@@ -92,14 +112,17 @@ std::vector<KnownInput> known_inputs(const Options& options, const Result<Model>
                                    loaded.error().code == ErrorCode::kInvalidModel);
   if (!gives_sizes(options) || (!loaded && !refused)) return {};
   const bool apart = loaded && tells_apart(options, *loaded);
+  const bool changed = loaded && changes_sizes(options, *loaded);
   const bool all = refused || options.loads_with_sizes;
-  if (!all && !apart && !names_another(options, *loaded)) return {};
+  if (!all && !apart && !changed && !names_another(options, *loaded)) return {};
   const auto file = inspect_file(options.model, options.load.section);
   if (!file) return {};
+  // The sizes of a TFLite file are often one example's; those of an ONNX file are its word.
+  const bool sized = all || apart || (changed && file->format == "TFLite");
   std::vector<KnownInput> known;
-  for (const FileTensor& input : file->inputs) {
+  for (const FileTensor& input : chosen_inputs(options, *file)) {
     KnownInput one{input.name};
-    if (all || apart) one.dims = known_dims(options, input, all);
+    if (sized) one.dims = known_dims(options, input, all);
     const bool replaces = input.has_default && is_given(options, input.name);
     if (input.has_default ? replaces : one.dims.has_value()) known.push_back(std::move(one));
   }

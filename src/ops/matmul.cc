@@ -1,6 +1,8 @@
 // MatMul and Gemm.
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "ops/common.h"
 #include "ops/params/matmul.h"
 #include "ops/params/quantised.h"
@@ -51,11 +53,14 @@ InferResult infer_matmul(const InferContext& context) {
   return one_output(context.inputs[0].dtype, std::move(shape));
 }
 
+/// Whether only the sizes of a run can refute that the size is 1.
+bool may_be_one(const Expr& dim) { return dim.constant().value_or(1) == 1; }
+
 /// Zero point or scale `i` of operand `operand`: one number; one for each row of the left operand,
 /// or column of the right one, with as many dimensions, the other one 1; or, for a matrix, a vector
 /// of them.
 Status check_lines(const InferContext& context, std::size_t i, std::size_t operand) {
-  if (!context.has(i) || product(context.inputs[i].shape) == Expr(1)) return {};
+  if (!context.has(i) || std::ranges::all_of(context.inputs[i].shape, may_be_one)) return {};
   const Shape& lines = context.inputs[i].shape;
   const Shape& matrix = context.inputs[operand].shape;
   const std::size_t rank = matrix.size();
@@ -64,7 +69,7 @@ Status check_lines(const InferContext& context, std::size_t i, std::size_t opera
   bool fits = rank >= 2 && lines.size() == rank;
   for (std::size_t axis = 0; fits && axis < rank; ++axis) {
     const bool across = axis + (operand == 0 ? 1 : 2) == rank;
-    fits = across ? lines[axis] == Expr(1) : unify(lines[axis], matrix[axis]).has_value();
+    fits = across ? may_be_one(lines[axis]) : unify(lines[axis], matrix[axis]).has_value();
   }
   if (fits) return {};
   return fail(context, fmt::format("input {} does not fit input {}", i, operand));

@@ -18,6 +18,12 @@ TEST(InferQuantised, GivesTheTypesThatScalesAndZeroPointsSay) {
       {"input x f32 [b, 4]\ny, s, z = DynamicQuantizeLinear(x)\noutput y, s, z",
        "uint8 bx4; float32 scalar; uint8 scalar"},
       {"input a u8 [b, 4]\ninput w i8 [4, s]\ny = MatMulInteger(a, w)\noutput y", "int32 bxs"},
+      // A run tells that the vector holds one number.
+      {"input a u8 [s]\ninput w i8 [s]\ninput z u8 [k]\ny = MatMulInteger(a, w, z)\noutput y",
+       "int32"},
+      {"input a u8 [b, 4]\ninput w i8 [4, 3]\ninput z u8 [b, k]\n"
+       "y = MatMulInteger(a, w, z)\noutput y",
+       "int32 bx3"},
       {"input x u8 [b, 2, 4, 4]\ninput w i8 [3, 2, 3, 3]\ny = ConvInteger(x, w)\noutput y",
        "int32 bx3x2x2"},
       {"input a u8 [b, 4]\ninput w i8 [4, 3]\ninput s f32 []\ninput c f32 [3]\n"

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <set>
 #include <span>
 #include <vector>
@@ -14,6 +15,17 @@
 #include "random.h"
 
 namespace parallax::fuzz {
+namespace {
+
+/// The elements; none of other types.
+std::vector<float> floats_of(const Constant& tensor) {
+  if (tensor.dtype != DType::kF32) return {};
+  std::vector<float> elements(tensor.bytes.size() / sizeof(float));
+  if (!elements.empty()) std::memcpy(elements.data(), tensor.bytes.data(), tensor.bytes.size());
+  return elements;
+}
+
+}  // namespace
 
 bool is_exact(OpKind op) {
   static const std::set<OpKind> kExact = {
@@ -61,12 +73,24 @@ bool sums(OpKind op) {
   return kSums.contains(op);
 }
 
+bool spreads_nan(const CaseNode& node, std::span<const Constant* const> inputs) {
+  if (node.op != OpKind::kConv || inputs[1]->dims[inputs[1]->dims.rank() - 1] != 3) return false;
+  return std::ranges::any_of(inputs.first(2), [](const Constant* input) {
+    const auto elements = floats_of(*input);
+    return !std::ranges::all_of(elements, [](float x) { return std::isfinite(x); });
+  });
+}
+
+Constant all_nan(const Constant& tensor) {
+  if (tensor.dtype != DType::kF32) return tensor;
+  std::vector<float> elements(tensor.bytes.size() / sizeof(float),
+                              std::numeric_limits<float>::quiet_NaN());
+  return make_constant(DType::kF32, tensor.dims, std::as_bytes(std::span(elements)));
+}
+
 float largest_magnitude(const Constant& tensor) {
   float largest = 0;
-  for (std::size_t i = 0; tensor.dtype == DType::kF32 && i < tensor.bytes.size();
-       i += sizeof(float)) {
-    float element = 0;
-    std::memcpy(&element, tensor.bytes.data() + i, sizeof(float));
+  for (const float element : floats_of(tensor)) {
     if (std::isfinite(element)) largest = std::max(largest, std::abs(element));
   }
   return largest;
@@ -74,8 +98,7 @@ float largest_magnitude(const Constant& tensor) {
 
 Constant disturbed(const Constant& tensor, const Noise& noise, float largest) {
   if (tensor.dtype != DType::kF32 || noise.size == 0) return tensor;
-  std::vector<float> elements(tensor.bytes.size() / sizeof(float));
-  if (!elements.empty()) std::memcpy(elements.data(), tensor.bytes.data(), tensor.bytes.size());
+  std::vector<float> elements = floats_of(tensor);
   std::uint64_t place = 0;
   for (float& element : elements) {
     if (noise.flushes) {

@@ -1,6 +1,8 @@
 // What Noise (interpret.h) does to results. Thread-safety: pure functions.
 #pragma once
 
+#include <span>
+
 #include "interpret.h"
 
 namespace parallax::fuzz {
@@ -13,6 +15,13 @@ bool cancels(OpKind op);
 
 /// Whether it adds up many terms, so that its kernels may leave another rest of 0.
 bool sums(OpKind op);
+
+/// Whether a fast kernel may give NaN beside the elements that an infinity or NaN among the inputs
+/// reaches (docs/decisions/kernels-and-tiles.md: 3x3 convolutions). Null inputs are left out.
+bool spreads_nan(const CaseNode& node, std::span<const Constant* const> inputs);
+
+/// NaN in the place of every float.
+Constant all_nan(const Constant& tensor);
 
 float largest_magnitude(const Constant& tensor);
 

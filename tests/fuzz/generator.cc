@@ -142,8 +142,18 @@ bool Generator::copies_nothing(const CaseNode& node) const {
   return false;
 }
 
+/// Whether each of the forty or so ways of running it takes a second.
+bool Generator::is_slow(const CaseNode& node, const std::vector<Constant>& outputs) const {
+  const Constant* weights = node.op == OpKind::kConv ? value(node.inputs[1], 0) : nullptr;
+  if (weights == nullptr || weights->dims.rank() == 0 || weights->dims[0] == 0) return false;
+  const auto macs = static_cast<double>(outputs[0].dims.elements()) *
+                    static_cast<double>(weights->dims.elements() / weights->dims[0]);
+  return macs > 1e7;
+}
+
 bool Generator::sensible(const CaseNode& node, const std::vector<Constant>& outputs) {
   if (node.op == OpKind::kReshape && copies_nothing(node)) return false;
+  if (is_slow(node, outputs)) return false;
   for (const Constant& output : outputs) {
     if (output.dims.rank() > kMaxRank || output.dims.elements() > most_elements_) return false;
   }

@@ -102,6 +102,7 @@ class Generator {
   std::string from_shapes(const Lists& elements);
   /// A Reshape whose shape is computed and has a 0: that copies a dimension, but where it is one of
   /// another tensor Parallax takes it for what it says.
+  bool is_slow(const CaseNode& node, const std::vector<Constant>& outputs) const;
   bool copies_nothing(const CaseNode& node) const;
   bool is_quantised() const { return case_.seed >= kQuantisedSeeds; }
   bool sensible(const CaseNode& node, const std::vector<Constant>& outputs);

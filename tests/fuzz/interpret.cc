@@ -51,6 +51,9 @@ Constant slice_of(const Constant& tensor, int axis, std::int64_t at) {
 Result<Constant> stacked(const std::vector<Constant>& slices, std::int64_t axis) {
   if (slices.empty()) return cannot("a loop without trips", ErrorCode::kInternal);
   const Constant& first = slices.front();
+  for (const Constant& slice : slices)
+    if (slice.dtype != first.dtype || !(slice.dims == first.dims))
+      return cannot("slices of different shapes");
   const int rank = first.dims.rank() + 1;
   if (axis < 0) axis += rank;
   Dims dims;
@@ -63,8 +66,6 @@ Result<Constant> stacked(const std::vector<Constant>& slices, std::int64_t axis)
   std::vector<std::byte> bytes;
   for (std::size_t i = 0; i < static_cast<std::size_t>(bounds.outer); ++i) {
     for (const Constant& slice : slices) {
-      if (slice.dtype != first.dtype || !(slice.dims == first.dims))
-        return cannot("slices of different shapes");
       const auto part = slice.bytes.subspan(i * run, run);
       bytes.insert(bytes.end(), part.begin(), part.end());
     }
@@ -271,6 +272,8 @@ Result<std::vector<Constant>> interpret(const CaseNode& node, const Scope& scope
     given.push_back(name.empty() ? nullptr : scope.find(name));
   if (noise.open != nullptr && is_open(node, given, outputs))
     for (const std::string& name : node.outputs) noise.open->insert_or_assign(name, node.op);
+  if (noise.size > 0 && spreads_nan(node, given))
+    std::ranges::transform(outputs, outputs.begin(), all_nan);
   if (is_exact(node.op) || (noise.lifts && !sums(node.op))) return outputs;
   float largest = 0;
   for (const Constant* input : given)

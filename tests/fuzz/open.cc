@@ -6,6 +6,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "disturb.h"
 #include "kernels/reference/resize_source.h"
 
 namespace parallax::fuzz {
@@ -122,15 +123,19 @@ bool is_open_power(std::span<const Constant* const> inputs, const Constant& outp
   return open;
 }
 
-/// Whether a sum of integers, or of their squares, may leave their type: ONNX Runtime does not
-/// wrap.
+/// Whether a sum of integers may leave their type, or one of their squares what a double holds:
+/// ONNX Runtime does not wrap, and squares in double.
 bool is_open_sum(const Constant& input, bool squares) {
   if (input.dtype == DType::kF32) return false;
   double sum = 0;
   for_each_number(input,
                   [&](auto x) { sum += squares ? double(x) * double(x) : std::abs(double(x)); });
-  return sum >= std::exp2(input.dtype == DType::kI32 ? 31 : 63);
+  return sum >= std::exp2(input.dtype == DType::kI32 ? 31 : squares ? 53 : 63);
 }
+
+/// Whether every result is so small that exp(x) - 1 has few digits in f32: so does ONNX Runtime
+/// compute it.
+bool is_open_exponential(const Constant& output) { return largest_magnitude(output) < 1e-2F; }
 
 /// Whether a product of integers may leave their type.
 bool is_open_product(const Constant& input) {
@@ -204,6 +209,10 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kRelu:
     case OpKind::kTopK:
       return has_nan(inputs);
+    case OpKind::kCelu:
+    case OpKind::kElu:
+    case OpKind::kSelu:
+      return is_open_exponential(outputs[0]);
     case OpKind::kShrink:
       return outputs[0].dtype != DType::kF32;
     case OpKind::kScatterElements:

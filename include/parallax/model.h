@@ -25,12 +25,13 @@ class Runtime;
 /// or "2*seq + 1".
 struct Dimension {
   std::int64_t value = -1;  ///< >= 0 if the dimension is fixed, -1 otherwise
-  /// The expression; empty if fixed. If the file gives no name: empty in a FileTensor; in a Model a
-  /// symbol called after the input, "x_dim_0", which Model::symbols() lists.
+  /// The expression; empty if fixed. For a dimension without a name in the file it is empty in a
+  /// FileTensor. A Model has a symbol for it, "x_dim_0" of input x, which Model::symbols() lists.
   std::string symbol;
 };
 
-/// The value of a free dimension (Model::symbols()), >= 0.
+/// The value of a free dimension (Model::symbols()), >= 0: for Planner, and Session::input_dims()
+/// and output_dims().
 struct DimValue {
   std::string name;
   std::int64_t value = 0;
@@ -108,14 +109,14 @@ struct UnsupportedNode {
 /// share contents); thread-safe. In a child of fork(): as Session (session.h).
 class Model {
  public:
-  /// Loads an ONNX or TFLite file, or the model in a container; its bytes tell which. Weights stay
-  /// mapped, those in external files too. While the model or a session of it lives, its files may
-  /// be removed or replaced, but not written to: if one is truncated, the system ends the process
-  /// (SIGBUS). `runtime` provides the cache, and is the runtime of sessions that are created
-  /// without one; without `runtime` there is no cache, and these sessions use Runtime::shared().
-  /// Errors: kIo; kInvalidModel; kUnsupported, which lists all that is missing; kInvalidInput for
-  /// options out of range, unknown passes, signatures or sections, and KnownInputs that the model
-  /// cannot have; kOutOfMemory.
+  /// Loads an ONNX or TFLite file, or the TFLite model in a container; the bytes tell which.
+  /// Weights stay mapped, those in external files too. While the model or a session of it lives,
+  /// its files may be removed or replaced, but not written to: if one is truncated, the system ends
+  /// the process (SIGBUS). `runtime` provides the cache, and is the runtime of sessions that are
+  /// created without one; the model keeps what it needs of it. Without `runtime` there is no cache,
+  /// and these sessions use Runtime::shared(). Errors: kIo; kInvalidModel; kUnsupported, which
+  /// lists all that is missing; kInvalidInput for options out of range, unknown passes, signatures
+  /// or sections, and KnownInputs that the model cannot have; kOutOfMemory.
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options = {});
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options,
                             const Runtime& runtime);
@@ -124,8 +125,8 @@ class Model {
   /// without a folder, and kInvalidInput also for bytes without memory.
   static Result<Model> load(ModelBytes model, const LoadOptions& options = {});
   static Result<Model> load(ModelBytes model, const LoadOptions& options, const Runtime& runtime);
-  /// Returns every node of a file that Parallax cannot run, those in bodies included: nodes of
-  /// missing operators first. If a node reads the result of an unsupported one, whose type is not
+  /// Lists all nodes of a file that Parallax cannot run, those in bodies included, nodes of missing
+  /// operators first. If a node reads the result of an unsupported one, whose type is not
   /// known, only its operator is checked. Keeps nothing, and uses no cache; files of external
   /// weights must be there. Errors: as load(), but kUnsupported only for what concerns no single
   /// node, such as the type of an input.
@@ -180,8 +181,8 @@ struct FileTensor {
   std::string name;
   std::string type;  ///< "float16", "sequence of float32"; "" if undeclared
   std::optional<std::vector<Dimension>> shape;  ///< nullopt if the rank is not declared
-  /// An input with an initializer of its name. A run may give a value only if LoadOptions::inputs
-  /// named the input, and must then; otherwise the initializer is a constant.
+  /// An input with an initializer of its name. The initializer is a constant unless
+  /// LoadOptions::inputs names the input; then each run must give a value.
   bool has_default = false;
   std::int64_t index = -1;             ///< its number in a subgraph of a TFLite file; otherwise -1
   FileQuantization quantization = {};  ///< TFLite only: in ONNX files nodes hold it
@@ -195,9 +196,9 @@ struct FileOperator {
   int count = 0;           ///< number of nodes
   /// Whether the loader has a rule for it. It may still refuse a node for an attribute or a type.
   bool supported = false;
-  /// Names of the kernels that it may be given, the preferred one first; empty if it is not
-  /// supported, for If, Loop, Scan and Constant, which need none, and for TFLite's operators, which
-  /// become nodes of others.
+  /// Names of the kernels that its nodes may be given on this CPU, for all types and precisions, in
+  /// the order in which they are tried; empty if it is not supported, for If, Loop, Scan and
+  /// Constant, which need none, and for TFLite's operators, which become nodes of others.
   std::vector<std::string> kernels;
 };
 
@@ -226,8 +227,8 @@ struct FileWeights {
 
 /// A part of a container: a ZIP archive such as MediaPipe's .task, or a LiteRT-LM file.
 struct FileSection {
-  /// Unique in the file, UTF-8 without control characters. In an archive inside an archive:
-  /// "inner.task/model.tflite".
+  /// Unique in the file, UTF-8 without control characters: a file with other names is refused. An
+  /// entry of an archive inside the archive has both names, "inner.task/model.tflite".
   std::string name;
   /// "TFLiteModel", other types of LiteRT-LM such as "SP_Tokenizer", or in an archive "file",
   /// "compressed file", "folder" or "ZIP archive".
@@ -236,8 +237,8 @@ struct FileSection {
   bool is_model = false;   ///< whether LoadOptions::section may name it
 };
 
-/// The contents of a model file. For a container they are those of the chosen model; without one
-/// only `container` and `sections` have values.
+/// The contents of a model file. For a container they are those of the chosen or only model; if
+/// there are several and none is chosen, only `container` and `sections` have values.
 struct FileReport {
   std::string format;               ///< "ONNX" or "TFLite"; "" if no model is chosen
   std::int64_t format_version = 0;  ///< ir_version or schema version; 0 if the file has none
@@ -258,16 +259,17 @@ struct FileReport {
 
 /// Reads names, types and counts of a model file, but no weights. `section`: as
 /// LoadOptions::section, but without one a container of several models is no error. Thread-safe.
-/// Errors: kIo; kInvalidModel if the file is damaged or not a model; kUnsupported for bodies nested
-/// more than 64 deep; kOutOfMemory; those of LoadOptions::section.
+/// Errors: kIo; kInvalidModel if the file is damaged, not a model, or a container without one;
+/// kUnsupported if the container's models are compressed, and for bodies nested more than 64 deep;
+/// kOutOfMemory; those of LoadOptions::section.
 Result<FileReport> inspect_file(const std::filesystem::path& path, const std::string& section = {});
-/// Does the same for the contents of a file. Errors: as above; kInvalidInput for bytes without
-/// memory.
+/// Does the same for the contents of a file, which it reads during the call only. Errors: as above;
+/// kInvalidInput for bytes without memory.
 Result<FileReport> inspect_file(std::span<const std::byte> file, const std::string& section = {});
 
 /// The sizes that kernels are tuned for, in bytes: the vectors of Session::instruction_set() and
-/// the data caches of the first CPU. Sizes that the system does not report are those of a Zen 4:
-/// 32 KiB, 1 MiB and 32 MiB.
+/// the data caches of the system's first CPU. Sizes that the system does not report are those of a
+/// Zen 4: 32 KiB, 1 MiB and 32 MiB.
 struct MachineReport {
   std::int64_t vector_bytes = 0;
   std::int64_t l1_bytes = 0;

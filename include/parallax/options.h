@@ -16,7 +16,7 @@ namespace parallax {
 /// The order in which the nodes of a run execute. Outputs are the same under each.
 enum class Scheduler : std::uint8_t {
   kSequential,  ///< node after node; threads share the tiles of the running node
-  /// The branches of a layer run concurrently as far as cores and budget allow; a barrier ends each
+  /// The branches of a layer run concurrently if cores and budget suffice; a barrier ends each
   /// layer.
   kLayers,
   /// A branch starts as soon as its inputs and its memory are available, without barriers. The
@@ -68,9 +68,10 @@ enum class Admission : std::uint8_t {
 
 /// Selects the branches of a layer that are worth running concurrently.
 enum class Refinement : std::uint8_t {
-  kTime,   ///< groups whose predicted times differ by at most a factor of 1.5 and are longer than
-           ///< handing a branch to another thread takes
-  kPaper,  ///< a whole layer, if each branch has more than 2 nodes and F differs at most 1.5 times
+  kTime,   ///< groups of branches with similar predicted times (factor 1.5 at most), each longer
+           ///< than handing it to another thread takes
+  kPaper,  ///< a whole layer, if each branch has more than 2 nodes and their floating-point
+           ///< operations differ by at most a factor of 1.5
   kNone,   ///< every layer, whatever its branches cost: the baseline for measuring refinement
 };
 
@@ -95,13 +96,13 @@ enum class Rates : std::uint8_t {
   kDeclared,  ///< the delegate's own description
 };
 
-/// Options of one session. Session::create() refuses values outside the ranges given here with
-/// kInvalidInput.
+/// Options of one session. Session::create() refuses values outside the ranges given here, and
+/// options that contradict each other, with kInvalidInput. Time limits are 0 to 1e11 ms.
 struct SessionOptions {
   Scheduler scheduler = Scheduler::kDataflow;
-  /// Threads used inside run(), the caller's included, at most as many as the Runtime has; 0: all
-  /// of them. A session created without a runtime that needs more threads than its model's runtime
-  /// has gets a runtime of its own.
+  /// Threads used inside run(), the caller's included, 0 to 1024, at most as many as the Runtime
+  /// has; 0: all of them. A session created without a runtime that needs more threads than its
+  /// model's runtime has gets a runtime of its own.
   int threads = 0;
   MemoryBudget budget = {};
   Kernels kernels = Kernels::kBest;
@@ -121,10 +122,12 @@ struct SessionOptions {
   /// a delegate of this build or of RuntimeOptions::delegate_libraries, and a text that it
   /// interprets. Each is offered the nodes that those before it left; all work concurrently. If one
   /// does not open, or fails during a run, the CPU runs its part: Session::delegates() says why.
-  /// Later plans leave out a region that failed, for all sizes; a region whose sizes the delegate
-  /// refused, for these sizes; a region that found no memory during a run, for these sizes and a
-  /// growing number of runs. See Session::retry_delegates(). An unknown name is treated as a
-  /// delegate that does not open; a name given twice is refused.
+  /// Later plans leave out
+  /// - a region that failed: for all sizes;
+  /// - a region whose sizes the delegate refused: for these sizes;
+  /// - a region that found no memory during a run: for these sizes and a growing number of runs.
+  /// See Session::retry_delegates(). An unknown name is treated as a delegate that does not open; a
+  /// name given twice is refused.
   std::vector<std::string> delegates = {};
   Offload offload = Offload::kProfitable;
   /// Lets the CPU and the delegate run an operator concurrently, each computing some rows of its
@@ -136,7 +139,8 @@ struct SessionOptions {
   /// and their outputs stay within one tolerance, whatever rates are measured later. The first plan
   /// for each combination of sizes is written to it; an existing file decides the placement.
   /// Session::create() fails with kInvalidInput if the file belongs to another model or delegate;
-  /// planning fails if the delegate cannot run what the file says or the file cannot be written.
+  /// planning fails with kInvalidInput if the delegate cannot run what the file says, with kIo if
+  /// the file cannot be written.
   /// The file holds at most 16 MiB: then a warning is logged, and further combinations are not
   /// pinned. Sessions and processes may share a file. Needs exactly one delegate. Empty: no file.
   std::filesystem::path pinned_plan = {};
@@ -145,30 +149,35 @@ struct SessionOptions {
   /// charged to the budget until it answers. With require_full_delegation it fails instead
   /// (kLimitExceeded). 0: no limit.
   double delegate_time_limit_ms = 10'000;
-  /// Limit on the device memory that each delegate uses for this session, in bytes; 0: all that it
-  /// describes. CPU memory that a delegate uses counts in `budget`.
+  /// Limit on the device memory that each delegate uses for this session, in bytes, >= 0; 0: all
+  /// that it describes. CPU memory that a delegate uses counts in `budget`.
   std::int64_t delegate_memory_bytes = 0;
-  /// Forbids the CPU as a fallback: a run fails if any node would run on the CPU, and
-  /// Session::create() fails if a delegate does not open. kInvalidInput without a delegate.
+  /// Forbids the CPU as a fallback: a run fails with kUnsupported if any node would run on the CPU,
+  /// and Session::create() fails if a delegate does not open. kInvalidInput without a delegate.
   bool require_full_delegation = false;
 };
 
-/// The rule that decides which regions an accelerator runs (docs/decisions/partition.md).
+/// The rule that decides which regions an accelerator runs (docs/decisions/partition.md). A region
+/// has N nodes and F floating-point operations, and B bytes cross its edge. The profile gives the
+/// rates R_acc and R_cpu in operations a second, the bandwidth BW in bytes a second and the time L
+/// of starting a region, in seconds.
 enum class CostModel : std::uint8_t {
   kPaper,     ///< N >= 3, F >= 1e9 and B/F <= 0.1
   kExact,     ///< L + F/R_acc + B/BW < F/R_cpu
   kMeasured,  ///< the same with rates of single operators from a calibration
 };
 
-/// The device that Planner::plan plans for. It need not be present: its profile describes it.
+/// The device that Planner::plan plans for. It need not be present: its profile describes it. A
+/// file that cannot be read is kIo, an option that another one rules out or lacks is kInvalidInput.
 struct PlanOptions {
   /// A device profile (.toml) with a delegate, as in profiles/; empty: the session's delegates, or
   /// the CPU alone if it has none.
   std::filesystem::path profile;
   CostModel cost_model = CostModel::kExact;
   Offload offload = Offload::kProfitable;
-  bool co_execution = false;          ///< as SessionOptions::co_execution
-  std::filesystem::path calibration;  ///< a .toml file, for CostModel::kMeasured
+  bool co_execution = false;  ///< as SessionOptions::co_execution
+  /// A .toml file: CostModel::kMeasured needs one, other models must have none.
+  std::filesystem::path calibration;
   /// Offloads at most this many regions: those that save the most predicted time. nullopt: no
   /// limit.
   std::optional<int> max_regions = {};
@@ -185,15 +194,18 @@ struct KnownInput {
 struct LoadOptions {
   /// Passes to skip, by name (Model::passes()); `--disable-pass` of the tool.
   std::vector<std::string> disabled_passes = {};
-  /// How deep If, Loop and Scan may be nested: 0 (none allowed) to 64.
+  /// How deep If, Loop and Scan may be nested: 0 (none allowed) to 64. kUnsupported for a model in
+  /// which they are deeper.
   int max_nesting = 16;
-  /// Inputs that the caller knows better than the file does. Their sizes are constants from then
-  /// on, which decides what free dimensions leave open: the branch of an If on a size, the axes of
-  /// a Squeeze, the rank of an input without a shape, sizes that differ although the file gives
-  /// them one name. An input with a default, otherwise a constant, becomes an input that each run
-  /// must give; files before IR version 4 have no defaults. Sizes that an ONNX file fixes must be
-  /// the same; those of a TFLite file, which are often one example's, may be others if its operators
-  /// allow it: their shapes are inferred again.
+  /// Inputs that the caller knows better than the file does.
+  /// - Their sizes are constants from then on, which decides what free dimensions leave open: the
+  ///   branch of an If on a size, the axes of a Squeeze, the rank of an input without a shape,
+  ///   sizes that differ although the file gives them one name.
+  /// - An input with a default, otherwise a constant, becomes an input that each run must give;
+  ///   files before IR version 4 have no defaults.
+  /// - Sizes that an ONNX file fixes must be the same (kInvalidInput). Those of a TFLite file,
+  ///   which are often one example's, may be others: all shapes behind them are inferred again. If
+  ///   an operator refuses them, that is an error of its node (kInvalidModel).
   std::vector<KnownInput> inputs = {};
   /// The signature of a TFLite file that runs; its inputs and outputs have the names that it gives
   /// them. Empty: the file's first subgraph, with the names of its tensors.

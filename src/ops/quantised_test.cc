@@ -19,9 +19,9 @@ TEST(InferQuantised, GivesTheTypesThatScalesAndZeroPointsSay) {
        "uint8 bx4; float32 scalar; uint8 scalar"},
       {"input a u8 [b, 4]\ninput w i8 [4, s]\ny = MatMulInteger(a, w)\noutput y", "int32 bxs"},
       // A run tells that the vector holds one number.
-      {"input a u8 [s]\ninput w i8 [s]\ninput z u8 [k]\ny = MatMulInteger(a, w, z)\noutput y",
-       "int32"},
-      {"input a u8 [b, 4]\ninput w i8 [4, 3]\ninput z u8 [b, k]\n"
+      {"input a u8 [s]\ninput w i8 [s]\ninput z u8 [h]\ny = MatMulInteger(a, w, z)\noutput y",
+       "int32 scalar"},
+      {"input a u8 [b, 4]\ninput w i8 [4, 3]\ninput z u8 [b, h]\n"
        "y = MatMulInteger(a, w, z)\noutput y",
        "int32 bx3"},
       {"input x u8 [b, 2, 4, 4]\ninput w i8 [3, 2, 3, 3]\ny = ConvInteger(x, w)\noutput y",

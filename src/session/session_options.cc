@@ -48,7 +48,7 @@ Status check_options(const SessionOptions& options) {
   if (options.delegates.empty() && !options.pinned_plan.empty())
     return refuse(ErrorCode::kInvalidInput, "a pinned plan needs a delegate");
   if (options.delegates.size() > 1 && !options.pinned_plan.empty())
-    return refuse(ErrorCode::kUnsupported, "a plan is pinned for one delegate, not for several");
+    return refuse(ErrorCode::kInvalidInput, "a plan is pinned for one delegate, not for several");
   if (!(options.delegate_time_limit_ms >= 0) || options.delegate_time_limit_ms > kMaxLimitMs)
     return refuse(ErrorCode::kInvalidInput,
                   fmt::format("a limit of {} ms for a delegate", options.delegate_time_limit_ms));

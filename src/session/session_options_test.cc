@@ -60,6 +60,9 @@ TEST(Session, OptionsThatMakeNoSense) {
   EXPECT_EQ(Session::create(model, {.threads = -1}).error().code, ErrorCode::kInvalidInput);
   EXPECT_EQ(Session::create(model, {.budget = MemoryBudget::of_bytes(-1)}).error().code,
             ErrorCode::kInvalidInput);
+  SessionOptions pinned{.delegates = {"cores", "opencl"}};
+  pinned.pinned_plan = "plan.toml";
+  EXPECT_EQ(Session::create(model, pinned).error().code, ErrorCode::kInvalidInput);
   SessionOptions rounded{.kernels = Kernels::kReference};
   rounded.precision = Precision::kBf16;
   EXPECT_EQ(Session::create(model, rounded).error().code, ErrorCode::kInvalidInput);

@@ -11,7 +11,7 @@
 
 namespace parallax {
 
-/// One entry; what is not given follows from the bytes.
+/// One entry. Fields without a value follow from the bytes.
 struct ZipFile {
   std::string name = {}, bytes = {};
   std::uint16_t flags = 0, method = 0;
@@ -35,7 +35,7 @@ std::string little(T number) {
 /// Writes an archive.
 class ZipWriter {
  public:
-  /// `wide`: whether the end has wide numbers.
+  /// `wide`: whether the end has wide numbers. To be called once.
   std::string bytes(const std::vector<ZipFile>& files, bool wide = false,
                     const std::string& comment = {}) {
     for (const ZipFile& file : files) add(file);
@@ -60,7 +60,7 @@ class ZipWriter {
   }
 
  private:
-  static constexpr std::uint32_t kCrc = 0x12345678;  ///< which is not read
+  static constexpr std::uint32_t kCrc = 0x12345678;  ///< readers compute no checksum
 
   /// Versions, flags, method, time, checksum and sizes, which both records have.
   static std::string common(const ZipFile& file, std::uint64_t packed, std::uint64_t size,

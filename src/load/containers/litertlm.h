@@ -1,7 +1,7 @@
-// LiteRT-LM files (.litertlm): models and what else a language model needs, each a section at a
-// multiple of 16 KiB. The header of major version 1 is read (litertlm_schema.fbs); its layout is as
-// LiteRT-LM's public schema and reader have it. The file is an attacker's.
-// Thread-safety: pure functions.
+// LiteRT-LM files (.litertlm): models and other parts of a language model, each a section; writers
+// place them at multiples of 16 KiB, readers do not require it. The header of major version 1 is
+// read (litertlm_schema.fbs); its layout is as LiteRT-LM's public schema and reader have it. The
+// file is an attacker's. Thread-safety: pure functions.
 #pragma once
 
 #include <cstddef>
@@ -23,10 +23,11 @@ bool is_litertlm(std::span<const std::byte> bytes);
 std::string litertlm_format(std::span<const std::byte> bytes);
 
 /// Returns the sections in the header's order. A model has the name in its item `model_type`, such
-/// as "tf_lite_prefill_decode", other sections that of their type; a name that an earlier section
-/// has is followed by the section's number, the first of which is 0. Takes time and memory linear
-/// in the size of the header. Guaranteed: sections lie behind the header and do not overlap.
-/// Errors, of stage kLoad: kInvalidModel for a damaged file; kUnsupported for other versions.
+/// as "tf_lite_prefill_decode", other sections that of their type. If an earlier section has the
+/// name, a space and the section's number, counted from 0, follow: "TFLiteModel 3". Takes time and
+/// memory linear in the size of the header. Guaranteed: sections lie behind the header and do not
+/// overlap. Errors, of stage kLoad: kInvalidModel for a damaged file; kUnsupported for other
+/// versions.
 Result<std::vector<Section>> read_litertlm(std::span<const std::byte> bytes);
 
 }  // namespace parallax

@@ -22,7 +22,7 @@ struct Section {
 /// A place in a file: the first byte and the one behind the last.
 using ByteRange = std::pair<std::int64_t, std::int64_t>;
 
-/// Whether two ranges have a byte in common.
+/// Whether two of the ranges have a byte in common; empty ones have none.
 bool overlap(std::vector<ByteRange> ranges);
 
 /// Whether a range of `size` bytes that begins at `offset` is inside the first `end` bytes; false
@@ -30,7 +30,7 @@ bool overlap(std::vector<ByteRange> ranges);
 bool is_within(std::int64_t offset, std::int64_t size, std::int64_t end);
 
 /// Returns an unsigned number of up to eight bytes, lowest first; -1 if it exceeds 63 bits.
-/// REQUIRES: offset + size <= bytes.size().
+/// REQUIRES: size <= 8, offset + size <= bytes.size().
 std::int64_t number_at(std::span<const std::byte> bytes, std::size_t offset, std::size_t size);
 
 }  // namespace parallax

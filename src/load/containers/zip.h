@@ -19,8 +19,9 @@ bool is_zip(std::span<const std::byte> bytes);
 /// Returns the entries in the order of the archive's directory, folders included; compressed ones
 /// have Section::compressed. Takes time and memory linear in the size. Guaranteed: entries lie in
 /// front of the directory and do not overlap, and each has the same name, method and sizes in the
-/// directory and in front of its bytes. Errors, of stage kLoad: kInvalidModel for a damaged
-/// archive; kUnsupported for one in several files and for encrypted entries.
+/// directory and in front of its bytes, where sizes may be 0 if they stand behind the bytes.
+/// Errors, of stage kLoad: kInvalidModel for a damaged archive; kUnsupported for one in several
+/// files and for encrypted entries.
 Result<std::vector<Section>> read_zip(std::span<const std::byte> bytes);
 
 }  // namespace parallax

@@ -18,19 +18,19 @@ struct ZipDirectory {
   std::int64_t offset = 0, size = 0;  ///< bytes
   std::int64_t count = 0;             ///< number of entries; each needs 46 bytes of the directory
 };
-/// Finds the directory. Errors: kInvalidModel if the archive is cut short or
+/// Finds the directory. Errors, of stage kLoad: kInvalidModel if the archive is cut short or
 /// its end contradicts itself; kUnsupported if it is one of several files.
 Result<ZipDirectory> find_zip_directory(std::span<const std::byte> bytes);
 
 /// One entry as a record says. All numbers are >= 0.
 struct ZipEntry {
-  std::string_view name;  ///< any bytes
+  std::string_view name;  ///< any bytes, a part of the archive
   std::int64_t flags = 0, method = 0, crc = 0, disk = 0;
   std::int64_t packed = 0, size = 0;  ///< bytes in the archive, and of the file itself
   std::int64_t offset = 0;            ///< place of the header in front of the bytes
   std::int64_t end = 0;               ///< place behind this record
 };
-/// Reads an entry of the directory at `at`; nullopt if the bytes end before, or are no such record.
+/// Reads the entry of the directory at `at`, >= 0; nullopt if no whole record is there.
 std::optional<ZipEntry> read_zip_entry(std::span<const std::byte> bytes, std::int64_t at);
 /// Reads the header in front of an entry's bytes, which begin at `end`. As above; `disk` and
 /// `offset` are 0.

@@ -25,9 +25,9 @@ Status apply_dims(const KnownInput& known, OnnxValueInfo& input) {
     OnnxDimension& dim = (*input.shape)[i];
     if (dims[i] == -1) continue;
     if (dim.value && *dim.value >= 0 && *dim.value != dims[i])
-      return refuse_known_input(known,
-                                fmt::format("cannot have size {} in dimension {}, the file's is {}",
-                                            dims[i], i, *dim.value));
+      return refuse_known_input(
+          known, fmt::format("cannot have size {} in dimension {}, the file's is {}", dims[i], i,
+                             *dim.value));
     dim.value = dims[i];
   }
   return {};

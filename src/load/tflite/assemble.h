@@ -1,4 +1,5 @@
-// Builds the graph of a TFLite file that was checked (tflite_file.h). Thread-safety: pure function.
+// Builds the graph of a TFLite file that was checked (tflite_file.h). Thread-safety: calls that
+// share neither a quota nor `noted` may run concurrently.
 #pragma once
 
 #include <memory>
@@ -14,11 +15,13 @@
 
 namespace parallax {
 
-/// The graph of the subgraph that `entry` names, in canonical operators, shapes inferred. Images
-/// stay NHWC. Constants point into the file, which `owner` keeps alive. `known`: sizes of inputs,
-/// which may be others than the file's. `noted`, unless null: gets the nodes that cannot run; if
-/// there are any, the result is an error. Errors: stage kLoad; kInvalidModel; kInvalidInput for
-/// names and ranks in `known`; kUnsupported (all operators without a rule listed with counts).
+/// Returns the graph of the subgraph that `entry` names, in canonical operators, shapes inferred.
+/// Images stay NHWC. Constants point into the file, which `owner` keeps alive; null: the caller
+/// does. `known`: sizes of inputs, under the names in `entry`; they may be others than the file's.
+/// `quota` is charged for each operator and constant, those before an error too. `noted`, unless
+/// null: gets the nodes that cannot run; if there are any, the result is an error. Errors: stage
+/// kLoad; kInvalidModel, for sizes in `known` that an operator refuses too; kInvalidInput for names
+/// and ranks in `known`; kUnsupported (all operators without a rule listed with counts).
 Result<Graph> assemble_tflite(const TfliteFile& file, const TfliteEntry& entry,
                               std::span<const KnownInput> known, std::shared_ptr<const void> owner,
                               LoadQuota& quota, std::vector<UnsupportedNode>* noted = nullptr);

@@ -68,13 +68,13 @@ TEST(LoadTflite, GivesInputsTheSizesThatAreKnown) {
 
 /// Sizes that the file's constants contradict are refused where inference sees them.
 TEST(LoadTflite, RefusesKnownSizesThatItsOperatorsRefuse) {
-  const auto graph = graph_of({.graphs = {{.tensors = {{"x", {4}},
-                                                       {"two", {4}, tflite_data<float>({1, 2, 3, 4})},
-                                                       {"y", {4}}},
-                                           .operators = {{TfliteOp::MUL, {0, 1}, {2}}},
-                                           .inputs = {0},
-                                           .outputs = {2}}}},
-                              {.inputs = {{"x", {{5}}}}});
+  const auto graph = graph_of(
+      {.graphs =
+           {{.tensors = {{"x", {4}}, {"two", {4}, tflite_data<float>({1, 2, 3, 4})}, {"y", {4}}},
+             .operators = {{TfliteOp::MUL, {0, 1}, {2}}},
+             .inputs = {0},
+             .outputs = {2}}}},
+      {.inputs = {{"x", {{5}}}}});
   ASSERT_FALSE(graph);
   EXPECT_EQ(graph.error().node, "MUL 0/Mul");
 }

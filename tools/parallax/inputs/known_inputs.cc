@@ -51,8 +51,7 @@ bool changes_sizes(const Options& options, const Model& model) {
     const auto agrees = [](const Dimension& dim, std::int64_t size) {
       return dim.value < 0 || dim.value == size;
     };
-    return input != model.inputs().end() &&
-           !std::ranges::equal(input->shape, shape.dims, agrees);
+    return input != model.inputs().end() && !std::ranges::equal(input->shape, shape.dims, agrees);
   });
 }
 

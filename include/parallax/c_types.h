@@ -18,7 +18,9 @@ extern "C" {
 
 /* NOLINTBEGIN(readability-identifier-naming): names as C has them. */
 
-/* An element type: its number in ONNX's TensorProto.DataType. */
+/* An element type: its number in ONNX's TensorProto.DataType. The complex types,
+ * 14 and 15, are not supported. A px_tensor never holds PX_STRING. Elements smaller than a byte are
+ * packed, the first in the low bits of a byte. */
 typedef int32_t px_dtype;
 enum {
   PX_FLOAT32 = 1,
@@ -47,7 +49,9 @@ enum {
   PX_INT2 = 26
 };
 
-/* A dense row-major tensor in memory that the struct does not own. */
+/* A dense row-major tensor. The struct owns neither `dims` nor `data`; the function that passes it
+ * says how long they are valid. A tensor without elements (a dimension is 0) may have null
+ * `data`. */
 typedef struct px_tensor {
   size_t size;
   px_dtype dtype;
@@ -57,7 +61,8 @@ typedef struct px_tensor {
   size_t bytes;        /* size of `data`: that of all elements */
 } px_tensor;
 
-/* The type of a tensor: all that is known of it before a run. */
+/* The type of a tensor: all that is known of it before a run. Owns none of its arrays, which are
+ * valid during the call that passes it. `symbols` may be null if no dimension has one. */
 typedef struct px_type {
   size_t size;
   px_dtype dtype;
@@ -66,7 +71,8 @@ typedef struct px_type {
   const char* const* symbols; /* `rank` texts such as "2*seq + 1"; null: the number is known */
 } px_type;
 
-/* The kind of an error: ErrorCode of parallax/result.h plus 1. */
+/* The kind of an error: ErrorCode of parallax/result.h plus 1, where each is described. Another
+ * number, as of a later version, is read as PX_INTERNAL. */
 typedef int32_t px_code;
 enum {
   PX_OK = 0,
@@ -94,7 +100,8 @@ typedef struct px_status {
   void (*release)(void* owner);
 } px_status;
 
-/* User-provided memory. Both functions are called by any thread, concurrently. */
+/* User-provided memory. Both functions are called by any thread, concurrently. `context` is passed
+ * to them as it is. */
 typedef struct px_allocator {
   size_t size;
   void* context;

@@ -247,7 +247,7 @@ typedef struct px_delegate {
   /* Describes the device. May be called more than once and must return the same each time. */
   px_code (*describe)(void* device, px_description* description, px_status* status);
 
-  /* Prepares a region for any sizes: build programs and upload constants here as far as they depend
+  /* Prepares a region for any sizes: build here the programs, and upload the constants, that depend
    * on no size. Errors: PX_UNSUPPORTED, PX_OUT_OF_MEMORY. */
   px_code (*compile)(void* device, const px_region* region, px_compiled* compiled,
                      px_status* status);

@@ -19,9 +19,11 @@ enum class DType : std::uint8_t {
 #undef PX_DTYPE
 };
 
+/// The arithmetic of a type. Floats have 64 to 4 bits; signed integers are two's complement; a bool
+/// is one byte, 0 or 1. A string has no fixed size: an Object holds it, never a Tensor.
 enum class DTypeClass : std::uint8_t { kFloat, kSigned, kUnsigned, kBool, kString };
 
-/// A row of dtypes.def.
+/// A row of dtypes.def. All texts live as long as the program.
 struct DTypeInfo {
   std::string_view text;   ///< short name, "f32"
   int bits;                ///< size of one element in bits; 0 if it has no fixed size
@@ -42,13 +44,14 @@ inline constexpr auto kDTypes = std::to_array<DTypeInfo>({
 
 /// The row that info_of() returns for a number that is no DType.
 inline constexpr DTypeInfo kNoDType = {"?", 0, DTypeClass::kString, "unknown", -1, -1, false};
-/// Returns the row of a type.
+/// Returns the row of a type; kNoDType, whose size is 0, for a number that is no DType.
 constexpr const DTypeInfo& info_of(DType dtype) {
   const auto row = static_cast<std::size_t>(dtype);
   return row < kDTypes.size() ? kDTypes[row] : kNoDType;
 }
 
-/// Returns the type with the short name `text`; nullopt if there is no such type.
+/// Returns the type with the short name `text`, as "f32" (not NumPy's "float32"); nullopt if there
+/// is no such type.
 constexpr std::optional<DType> dtype_from_text(std::string_view text) {
   for (std::size_t i = 0; i < kDTypes.size(); ++i)
     if (kDTypes[i].text == text) return static_cast<DType>(i);
@@ -61,7 +64,8 @@ constexpr std::optional<DType> dtype_from_onnx(std::int64_t code) {
     if (kDTypes[i].onnx == code) return static_cast<DType>(i);
   return std::nullopt;
 }
-/// Returns NumPy's name of the type: "float32", "bool", ...
+/// Returns NumPy's name of the type: "float32", "bool", ... For types that NumPy lacks, it is
+/// that of ml_dtypes: "bfloat16", "int4", ... "unknown" for a number that is no DType.
 constexpr std::string_view to_string(DType dtype) { return info_of(dtype).numpy; }
 
 /// Returns the bytes of a dense tensor with that many elements; elements smaller than a byte are
@@ -104,11 +108,13 @@ constexpr DTypeSet dtypes_where(Condition condition) {
 /// The types with a fixed size: all but kString.
 inline constexpr DTypeSet kSizedTypes =
     dtypes_where([](const DTypeInfo& type) { return type.bits > 0; });
-/// The types in which kernels compute.
+/// The types in which kernels compute. Others are computed too: their elements are converted to one
+/// of these and back.
 inline constexpr DTypeSet kNativeTypes =
     dtypes_where([](const DTypeInfo& type) { return type.native; });
 
 /// An element of a type that C++ lacks, as its bits; elements.h converts it to a number and back.
+/// It has the size and alignment of Bits, and no arithmetic of its own.
 template <DType kType, class Bits>
 struct Encoded {
   Bits bits = 0;

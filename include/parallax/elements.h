@@ -38,7 +38,8 @@ template <class Number>
 void write_elements(DType dtype, std::span<const Number> from, std::byte* bytes, std::int64_t first,
                     Narrowing how = {});
 
-/// Reads one element, the one at index `i`.
+/// Reads one element, the one at index `i`, under the conditions of read_elements(). To read many,
+/// one call of read_elements() is faster.
 template <class Number>
 Number read_element(DType dtype, const std::byte* bytes, std::int64_t i) {
   Number number{};
@@ -52,7 +53,7 @@ void write_element(DType dtype, Number number, std::byte* bytes, std::int64_t i,
   write_elements(dtype, std::span<const Number>(&number, 1), bytes, i, how);
 }
 
-/// Returns the number exactly.
+/// Returns the number exactly: f32 represents every f16 and bf16. A NaN stays one.
 float to_float(Float16 element);
 float to_float(BFloat16 element);
 /// Returns the nearest element, ties to even; infinity beyond the greatest finite number.

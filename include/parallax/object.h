@@ -16,6 +16,8 @@
 
 namespace parallax {
 
+/// The types of values: a tensor; a list of values that have one type; a value or its absence;
+/// keys, each with a value.
 enum class ObjectType : std::uint8_t { kTensor, kSequence, kOptional, kMap };
 /// Returns "tensor", "sequence", "optional" or "map".
 std::string_view to_string(ObjectType type);

@@ -14,12 +14,13 @@ namespace parallax {
 /// Bytes of activations under five ways of placing them: a buffer for every tensor; the largest
 /// tensor first into the first gap, over the sequential order; the most bytes alive when branches
 /// run one after the other; the paper's arena per branch; and the plan itself
-/// (docs/architecture.md).
+/// (docs/architecture.md). Only the last is allocated; the others are for comparison. Weights,
+/// kernel scratch and copies for delegates are not included.
 struct ArenaBytes {
   std::int64_t naive = 0, greedy = 0, lower_bound = 0, paper = 0, parallax = 0;
 };
 
-/// Returns a size with its unit: "12.3 MiB".
+/// Returns a size with its unit, a power of 1024: "12.3 MiB".
 std::string format_bytes(std::int64_t bytes);
 
 /// A row of the paper's table of structure: the graph at one stage.
@@ -33,15 +34,17 @@ struct StructureReport {
   int max_branches = 0;     ///< branches of the widest layer (refined: that run concurrently)
 };
 
-/// Nodes that a pass would have changed but for one condition.
+/// Nodes that a pass would have changed but for one condition: where a change of the model could
+/// make it faster.
 struct NearMiss {
   std::string reason;  ///< the condition that was not met
   std::string node;    ///< name of the first of the nodes
   int count = 0;       ///< number of nodes
 };
 
-/// The effect of a pass over the graph. For a pass that runs twice, as those that run again on the
-/// CPU's part of a plan with a delegate, the figures are those of the last time.
+/// The effect of a pass over the graph: a rewrite that keeps the outputs. For a pass that runs
+/// twice, as those that run again on the CPU's part of a plan with a delegate, the figures are
+/// those of the last time.
 struct PassReport {
   std::string name;                   ///< as in Model::passes()
   bool disabled = false;              ///< listed in LoadOptions::disabled_passes
@@ -70,12 +73,14 @@ struct RegionReport {
   std::vector<std::string> node_names;  ///< all its nodes
 };
 
-/// A node that no delegate runs, in a plan with delegates.
+/// A node that no delegate runs, in a plan with delegates: its name ("loop/body/name" in a body),
+/// its operator, and the reason in one line, that of the delegate or of the cost model.
 struct CpuNodeReport {
   std::string node, op, reason;
 };
 
-/// A layer: branches that do not depend on each other.
+/// A layer: branches that do not depend on each other, so that all of them could run concurrently;
+/// the cores and the memory budget decide how many do.
 struct LayerReport {
   int id = 0;                 ///< number in order of execution, from 0
   std::vector<int> branches;  ///< BranchReport::id of each
@@ -99,7 +104,7 @@ struct BranchReport {
   int region = -1;          ///< the region that it is; -1: the CPU runs it
 };
 
-/// Memory of the plan of the same binding with another number of threads.
+/// Memory of the plan for the same sizes with another number of threads, computed without a budget.
 struct ThreadBytes {
   int threads = 0;  ///< threads of a run, its caller's included
   std::int64_t arena_bytes = 0, scratch_bytes = 0;
@@ -136,7 +141,9 @@ struct BodyReport {
   std::string error;
 };
 
-/// A plan for one combination of sizes (Planner::plan).
+/// A plan for one combination of sizes (Planner::plan). Counts are those of the graph that runs,
+/// after all passes; bodies of If, Loop and Scan are in body_reports. The memory of one run is the
+/// sum of arena_bytes.parallax, scratch_bytes and staged_bytes.
 struct PlanReport {
   int nodes = 0, branches = 0, layers = 0, parallel_layers = 0, max_branches = 0, regions = 0;
   ArenaBytes arena_bytes;
@@ -206,7 +213,8 @@ struct PlanTimes {
   double plan_ms = 0, pack_ms = 0;
 };
 
-/// The cache of a model, and the use made of it since the model was loaded.
+/// The cache of a model, and the use made of it since the model was loaded. A cache that cannot be
+/// used costs time and no results: weights are packed as without one.
 struct CacheReport {
   std::filesystem::path file;      ///< empty without a cache
   int hits = 0, misses = 0;        ///< weights found in it, and weights that were packed instead
@@ -215,12 +223,15 @@ struct CacheReport {
   std::string problem;             ///< why it cannot be read or written; empty: no problem
 };
 
-/// One node of one run. Times in nanoseconds from the start of the run.
+/// One node of one run; a node in a loop has an event for each trip, of which a long loop keeps the
+/// first ones. Times in nanoseconds from the start of the run.
 struct NodeEvent {
   std::string node, op, kernel;
   std::string shapes;  ///< "1x64x768, 768x768 -> 1x64x768"
   std::int64_t start_ns = 0, end_ns = 0;
-  std::int64_t macs = 0, bytes = 0;  ///< multiply-accumulate operations; bytes read and written
+  /// Multiply-accumulate operations; bytes of all inputs and outputs, each counted once, wherever
+  /// caches hold them.
+  std::int64_t macs = 0, bytes = 0;
   /// BranchReport::id; the worker that began it; the parts into which its work is divided.
   int branch = 0, worker = 0, tiles = 0;
 };
@@ -253,7 +264,8 @@ struct RunTrace {
   std::vector<CopyEvent> copies;  ///< empty unless a delegate has memory of its own
 };
 
-/// The sources of the node times of a prediction.
+/// The sources of the node times of a prediction: a node counts as timed, as similar, or as one
+/// from the rates.
 struct PredictionBasis {
   std::string source;           ///< origin of the rates, in the profile's words; may be empty
   double hertz = 0;             ///< clock of the fastest core; 0: not known

@@ -27,7 +27,8 @@ enum class ErrorCode : std::uint8_t {
   kInternal,        ///< a bug in Parallax: please report it
 };
 
-/// The stage of the pipeline that detected an error, named as the folder of src/ that does it.
+/// The stage of the pipeline that detected an error, named as the folder of src/ that does it. It
+/// tells where to look, not who is to blame: a bad model may be found as late as kRun.
 enum class Stage : std::uint8_t {
   kLoad,       ///< parsing the model file
   kSimplify,   ///< rewriting the graph: all passes, those of lowering included
@@ -46,7 +47,8 @@ std::string_view to_string(ErrorCode code);
 /// Returns the stage in words, e.g. "load"; "unknown" if the number is no Stage.
 std::string_view to_string(Stage stage);
 
-/// A typed error.
+/// A typed error. Programs branch on `code`; `stage`, `node` and `message` are for people and logs,
+/// and their texts change between versions.
 struct Error {
   Stage stage = Stage::kSession;
   ErrorCode code = ErrorCode::kInternal;
@@ -58,7 +60,8 @@ struct Error {
   std::string to_string() const;
 };
 
-/// A value, or the error that prevented it.
+/// A value, or the error that prevented it. Test it as a bool first: value() of an error throws
+/// tl::bad_expected_access, and operator* does not check.
 template <class T>
 using Result = tl::expected<T, Error>;
 /// Success, or an error.

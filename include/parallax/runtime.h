@@ -28,7 +28,7 @@ Result<std::shared_ptr<MemoryAccount>> make_memory_account();
 /// Policy for memory that a runtime gets from the system. If the system refuses large pages or
 /// prefaulting, only speed is lost.
 struct PagePolicy {
-  /// Uses large pages (2 MiB) for activations and packed weights, as far as the system has them
+  /// Uses large pages (2 MiB) for activations and packed weights, while the system has any
   /// available. Runs after the first convert small pages to large ones until all are, each for
   /// 0.15 s or a tenth of its time limit at most. False: small pages, never converted.
   bool large = true;

@@ -27,6 +27,7 @@ class Dims {
   /// with a higher rank.
   static constexpr int kMaxRank = 8;
 
+  /// Makes rank 0: a scalar, which has one element.
   Dims() = default;
   /// Makes dimensions that the program knows. REQUIRES: at most kMaxRank of them; asserted.
   Dims(std::initializer_list<std::int64_t> dims);
@@ -35,6 +36,7 @@ class Dims {
   /// for a negative dimension.
   static Result<Dims> checked(std::span<const std::int64_t> dims);
 
+  /// The number of dimensions, 0 to kMaxRank.
   int rank() const { return rank_; }
   /// The size of an axis. REQUIRES: 0 <= axis < rank(); asserted.
   std::int64_t operator[](int axis) const {
@@ -50,6 +52,7 @@ class Dims {
     assert(rank_ < kMaxRank);
     dims_[static_cast<std::size_t>(rank_++)] = dim;
   }
+  /// Iterators and a view over rank() dimensions, valid until the object is changed or destroyed.
   const std::int64_t* begin() const { return dims_.data(); }
   const std::int64_t* end() const { return dims_.data() + rank_; }
   std::span<const std::int64_t> span() const {
@@ -76,7 +79,8 @@ class Dims {
 /// elements exceeds 63 bits.
 std::optional<std::int64_t> bytes_of(DType dtype, const Dims& dims);
 
-/// Returns an error, kInvalidInput, unless tensors of `dims` have `elements` elements.
+/// Returns an error, kInvalidInput, unless tensors of `dims` have `elements` elements. The views
+/// below call it; it reads no memory.
 Status check_elements(const Dims& dims, std::size_t elements);
 
 /// A read-only view of a dense row-major tensor: `bytes.size()` == bytes_of(dtype, dims), and
@@ -95,7 +99,8 @@ struct TensorView {
       return tl::unexpected(std::move(status).error());
     return TensorView{dtype_of<T>(), dims, std::as_bytes(elements)};
   }
-  /// The first element. REQUIRES: dtype == dtype_of<T>(); asserted.
+  /// The first element; the others follow without gaps, row-major. REQUIRES: dtype ==
+  /// dtype_of<T>(); asserted.
   template <TensorElement T>
   const T* as() const {
     assert(dtype == dtype_of<T>());
@@ -103,7 +108,7 @@ struct TensorView {
   }
 };
 
-/// A writable view, under the same conditions as TensorView.
+/// A writable view, under the same conditions as TensorView; a constant one still writes elements.
 struct MutableTensorView {
   DType dtype = DType::kF32;
   Dims dims;
@@ -126,15 +131,18 @@ struct MutableTensorView {
   operator TensorView() const { return {dtype, dims, bytes}; }
 };
 
-/// A tensor that owns its memory, which is 64-byte aligned. Movable, not copyable.
+/// A tensor that owns its memory, which is 64-byte aligned. Movable, not copyable; to copy it,
+/// allocate another and copy the bytes of the view.
 class Tensor {
  public:
   /// Makes an empty tensor: a scalar f32 without memory.
   Tensor() = default;
-  /// Allocates a tensor filled with zeros from the system. Errors: kOutOfMemory, also for more than
-  /// 1 TiB and for types without a fixed size (kString).
+  /// Allocates a tensor filled with zeros from the system; a runtime's budget and allocator are not
+  /// asked. Errors: kOutOfMemory, also for a negative dimension, for more than 1 TiB and for types
+  /// without a fixed size (kString).
   static Result<Tensor> allocate(DType dtype, const Dims& dims);
 
+  /// The element type and the dimensions; those of a scalar f32 before an allocation.
   DType dtype() const { return dtype_; }
   const Dims& dims() const { return dims_; }
   /// A view that is valid until the tensor is destroyed or assigned to; moving the tensor keeps it.

@@ -1,4 +1,5 @@
-// The version of Parallax, as of these headers. C and C++. CMakeLists.txt reads it from here.
+// The version of Parallax, as of these headers. C and C++. CMakeLists.txt reads it from here. While
+// the major version is 0, each minor version may change the API.
 #pragma once
 
 #define PARALLAX_VERSION_MAJOR 0

@@ -20,8 +20,8 @@ struct Header {
   std::array<char, 8> magic;
   std::uint64_t file_bytes;
   std::uint64_t version_bytes, sources, blocks;
-  /// When the file was made as far as its time of modification tells, in seconds: any other time
-  /// means that a process has written to it since.
+  /// Time of modification that the finished file was given, in seconds: any other time means that a
+  /// process has written to it since.
   std::int64_t sealed;
   std::uint64_t checksum;  ///< checksum of everything before the blocks, with this field being 0
 };

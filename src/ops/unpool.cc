@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::size_t kIndices = 1, kOutputShape = 2;
 
-/// The shape of the tensor that MaxPool pooled, as far as its attributes tell.
+/// Returns the shape of the tensor that MaxPool pooled, from the attributes of MaxUnpool: the
+/// smallest one that gives the pooled shape.
 Result<Shape> pooled_from(const InferContext& context) {
   PX_ASSIGN(ImageShape image, image_shape(context));
   const std::size_t axes = image.spatial.size();

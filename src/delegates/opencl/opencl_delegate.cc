@@ -84,7 +84,7 @@ class RegionHandle {
 struct BindingHandle {
   std::shared_ptr<Binding> binding;
 };
-/// Writes a status as far as the host's struct goes.
+/// Writes the fields of a status that the host's struct has.
 px_code report(px_status* to, const Status& status) {
   px_status made = to_c(status);
   if (to == nullptr || to->size < sizeof(px_status)) {

@@ -7,7 +7,7 @@ namespace {
 
 using Offsets = StridedLoop::Offsets;
 
-/// Returns true if `size` steps of `inner` move every tensor as far as one step of `outer`.
+/// Returns true if `size` steps of `inner` move every tensor by the distance of one of `outer`.
 bool merges(const Offsets& outer, const Offsets& inner, std::int64_t size) {
   for (std::size_t i = 0; i < outer.size(); ++i)
     if (outer[i] != inner[i] * size) return false;

@@ -1,13 +1,21 @@
-// Attributes of operators that draw random numbers.
+// Attributes of operators that draw random numbers. Random number i of a node follows from the seed
+// and i alone, so that results are the same on any number of threads and in every run; they are not
+// those of other runtimes. OpDef::random is true for all: passes neither fold nor merge such nodes.
 #pragma once
 
 #include "ops/params/params.h"
 
 namespace parallax {
 
-/// Bernoulli.
+/// Bernoulli (since operator set 15): 1 with the probability that the input's element says, else 0.
+/// Also the part that all but Dropout have.
 struct RandomParams {
-  std::optional<std::int64_t> dtype;  ///< ONNX's number; absent: the operator's default
+  /// ONNX `dtype`: ONNX's number of the result's type; absent: the operator's default, which is the
+  /// input's type, f32 for RandomUniform and RandomNormal, i32 for Multinomial. No such type:
+  /// kInvalidModel; one that the operator cannot give: kUnsupported.
+  std::optional<std::int64_t> dtype;
+  /// ONNX `seed`: its bits are the key of the generator (kernels/reference/philox.h). Absent: a
+  /// hash of the node's name, so that two nodes without seeds differ.
   std::optional<float> seed;
 
   template <class Visitor>
@@ -17,8 +25,9 @@ struct RandomParams {
   }
 };
 
-/// RandomUniformLike.
+/// RandomUniformLike: uniform numbers of the shape of the input.
 struct UniformParams : RandomParams {
+  /// ONNX `high` and `low`: results are low + (high - low) u, u being in [0, 1). Not checked.
   float high = 1, low = 0;
 
   template <class Visitor>
@@ -29,8 +38,9 @@ struct UniformParams : RandomParams {
   }
 };
 
-/// RandomNormalLike.
+/// RandomNormalLike: normal numbers of the shape of the input.
 struct NormalParams : RandomParams {
+  /// ONNX `mean` and `scale`, the standard deviation. Not checked.
   float mean = 0, scale = 1;
 
   template <class Visitor>
@@ -41,10 +51,12 @@ struct NormalParams : RandomParams {
   }
 };
 
-/// RandomUniform and RandomNormal, whose result has a shape of its own.
+/// RandomUniform and RandomNormal, whose result has a shape of its own: `Params` is UniformParams
+/// or NormalParams.
 template <class Params>
 struct ShapedParams : Params {
-  std::optional<std::vector<std::int64_t>> shape;  ///< required
+  /// ONNX `shape`, required: dimensions from 0 on, otherwise kInvalidModel.
+  std::optional<std::vector<std::int64_t>> shape;
 
   template <class Visitor>
   void visit(Visitor& v) {
@@ -53,7 +65,11 @@ struct ShapedParams : Params {
   }
 };
 
+/// Multinomial (since operator set 7): indices of classes, drawn by the logarithms of their
+/// probabilities [batch, classes], which need not add up to 1. Gives i32 or i64 [batch,
+/// sample_size].
 struct MultinomialParams : RandomParams {
+  /// ONNX `sample_size`: draws for each row, at least 1; otherwise kInvalidModel.
   std::int64_t sample_size = 1;
 
   template <class Visitor>
@@ -63,7 +79,10 @@ struct MultinomialParams : RandomParams {
   }
 };
 
+/// Dropout in training. Loaders make an Identity of a Dropout that certainly does not train. The
+/// ratio is input 1, in [0, 1] if input 2 is true, otherwise kInvalidInput during the run.
 struct DropoutParams {
+  /// ONNX `seed`: an integer, unlike that of RandomParams. Absent: a hash of the node's name.
   std::optional<std::int64_t> seed;
 
   template <class Visitor>

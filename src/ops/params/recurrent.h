@@ -1,23 +1,39 @@
-// Attributes of LSTM, GRU and RNN.
+// Attributes of LSTM, GRU and RNN as files have them. recurrence_of() of ops/recurrent.h checks
+// them and makes the values that inference and kernels read, with defaults filled in.
 #pragma once
 
 #include "ops/params/params.h"
 
 namespace parallax {
 
+/// Over which direction of time the state goes. kBidirectional computes both: forward first, then
+/// reverse, each with weights of its own.
 enum class RecurrentDirection : std::uint8_t { kForward, kReverse, kBidirectional };
 template <>
 inline constexpr std::array<std::string_view, 3> kChoices<RecurrentDirection> = {
     "forward", "reverse", "bidirectional"};
 
+/// RNN, and what LSTM and GRU also have.
 struct RecurrentParams {
+  /// ONNX `direction`. Another string is refused with kUnsupported.
   RecurrentDirection direction = RecurrentDirection::kForward;
+  /// ONNX `layout` (since operator set 14): 1 puts the batch in front, X [batch, steps, inputs] and
+  /// Y [batch, steps, directions, hidden]; 0 is [steps, batch, inputs] and [steps, directions,
+  /// batch, hidden].
   bool batch_first = false;
+  /// ONNX `hidden_size`: elements of a state. The weights tell it as well and must agree
+  /// (kInvalidModel).
   std::optional<std::int64_t> hidden_size;
+  /// ONNX `clip`: inputs of activations are held within [-clip, clip]. Not negative, otherwise
+  /// kInvalidModel. Absent: they are not.
   std::optional<float> clip;
-  /// The functions of each direction, one after the other; empty: the operator's own. Those that
-  /// have an alpha or a beta take the next of the list each, or their default after its end.
+  /// ONNX `activations`: the functions of each direction, one after the other, 3 for LSTM (f, g,
+  /// h), 2 for GRU (f, g), 1 for RNN (f); names in any case. Empty: the operator's own, Sigmoid for
+  /// gates and Tanh for the rest. Another count (RNN may have 2 for one direction) or an unknown
+  /// name: kInvalidModel.
   std::vector<std::string> activations;
+  /// ONNX `activation_alpha` and `activation_beta`: those functions that have an alpha or a beta
+  /// take the next of the list each, or their default after its end.
   std::vector<float> alphas, betas;
 
   template <class Visitor>
@@ -32,7 +48,9 @@ struct RecurrentParams {
   }
 };
 
+/// LSTM: input, output, forget and cell gates, in this order of the rows of W, R and B.
 struct LstmParams : RecurrentParams {
+  /// ONNX `input_forget`: the forget gate is 1 - the input gate, and its rows are not read.
   bool input_forget = false;
 
   template <class Visitor>
@@ -42,8 +60,11 @@ struct LstmParams : RecurrentParams {
   }
 };
 
+/// GRU: update, reset and hidden gates, in this order of the rows of W, R and B.
 struct GruParams : RecurrentParams {
-  std::int64_t linear_before_reset = 0;  ///< any other number than 0: yes
+  /// ONNX `linear_before_reset`; any other number than 0: the reset gate is applied to R h + Rb,
+  /// not to h before the product.
+  std::int64_t linear_before_reset = 0;
 
   template <class Visitor>
   void visit(Visitor& v) {

@@ -34,14 +34,19 @@
 
 namespace parallax {
 
-/// The strings of an enumeration that an attribute is of, in the order of its values.
+/// The strings of an enumeration that an attribute is of, in the order of its values. Specialised
+/// next to the enumeration, whose values start at 0 without gaps; the spelling is the standard's.
 template <class Enum>
 inline constexpr std::array<std::string_view, 0> kChoices = {};
 
-/// Reads attributes into the members of a struct. Absent ones leave the member as it is.
+/// Reads attributes into the members of a struct; the visitor of params_of() and read_params().
+/// Absent attributes leave the member as it is, that is, at the standard's default. So do
+/// attributes of another type (check_node() refuses these before) and values that the member cannot
+/// have. Holds a reference to the attributes, which must outlive it.
 class AttributeReader {
  public:
-  /// The reasons why a value was not taken.
+  /// The reason why a value was not accepted, as text that begins with the attribute's name, and
+  /// the code of the error.
   struct Problem {
     std::string message;
     ErrorCode code = ErrorCode::kInvalidModel;
@@ -52,9 +57,11 @@ class AttributeReader {
   ~AttributeReader();
   AttributeReader(const AttributeReader&) = delete;
   AttributeReader& operator=(const AttributeReader&) = delete;
-  /// The first value that the member cannot have; nothing if there was none.
+  /// Returns the first value that the member cannot have; nullopt if there was none. The caller may
+  /// move it out.
   std::optional<Problem>& problem() { return problem_; }
 
+  /// Sets `member` to the attribute `name` if it is present.
   template <class T>
   void operator()(std::string_view name, T& member) {
     if constexpr (std::is_same_v<T, bool>) {
@@ -67,27 +74,37 @@ class AttributeReader {
       if (const T* const typed = std::get_if<T>(value)) member = *typed;
     }
   }
+  /// Sets `member` to the attribute, or to T's default if its value is refused; absent attributes
+  /// leave it as it is.
   template <class T>
   void operator()(std::string_view name, std::optional<T>& member) {
     if (attributes_.find(name) != nullptr) (*this)(name, member.emplace());
   }
+  /// The same: where an attribute may come from was checked by check_node().
   template <class T>
   void internal(std::string_view name, T& member, NodeOrigin /*from*/ = NodeOrigin::kPass) {
     (*this)(name, member);
   }
 
  private:
+  /// Returns whether an integer is 1. Complains (kInvalidModel) if it is neither 0 nor 1; then any
+  /// number but 0 is true.
   bool flag(std::string_view name, bool fallback);
+  /// Returns the type of an ONNX number. Complains (kInvalidModel) if there is no such type, and
+  /// returns `fallback`.
   DType dtype(std::string_view name, DType fallback);
+  /// Returns the index of a string among `choices`. Complains (kUnsupported) if it is not one of
+  /// them, and returns `fallback`.
   std::size_t choice(std::string_view name, std::span<const std::string_view> choices,
                      std::size_t fallback);
+  /// Keeps the problem if it is the first.
   void complain(Problem problem);
 
   const Attributes& attributes_;
   std::optional<Problem> problem_;
 };
 
-/// The type in files of an attribute whose member is a T.
+/// Returns the type in files of an attribute whose member is a T; kString for enumerations.
 template <class T>
 constexpr AttributeType attribute_type() {
   if constexpr (std::is_same_v<T, DType> || std::is_integral_v<T>) return AttributeType::kInt;
@@ -98,7 +115,8 @@ constexpr AttributeType attribute_type() {
   if constexpr (std::is_same_v<T, Constant>) return AttributeType::kTensor;
   return AttributeType::kString;
 }
-/// The attribute's value for a member.
+/// Returns the attribute's value for a member, the reverse of AttributeReader. REQUIRES: an
+/// enumeration has one of its values.
 template <class T>
 AttributeValue attribute_value(T member) {
   if constexpr (std::is_same_v<T, bool>) {
@@ -112,9 +130,10 @@ AttributeValue attribute_value(T member) {
   }
 }
 
-/// Lists the attributes of a struct.
+/// Lists the attributes of a struct, in the order of visit(); the visitor of attributes_of().
 class AttributeLister {
  public:
+  /// The attributes so far. Names are views of the literals in visit().
   std::vector<AttributeSpec> specs;
 
   template <class T>
@@ -132,10 +151,11 @@ class AttributeLister {
   }
 };
 
-/// Finds the name of the attribute whose member lies at an address.
+/// Finds the name of the attribute whose member lies at an address; the visitor of param_name().
 class AttributeNamer {
  public:
   explicit AttributeNamer(const void* member) : member_(member) {}
+  /// The name; empty if no member lies there.
   std::string_view name;
 
   template <class T>
@@ -151,7 +171,7 @@ class AttributeNamer {
   const void* member_;
 };
 
-/// OpDef::attributes of an operator whose attributes are those of Params.
+/// Returns OpDef::attributes of an operator whose attributes are those of Params.
 template <class Params>
 std::vector<AttributeSpec> attributes_of() {
   Params params;
@@ -160,8 +180,9 @@ std::vector<AttributeSpec> attributes_of() {
   return std::move(lister.specs);
 }
 
-/// Reads attributes that inference has accepted. A value that a member cannot have is as if it were
-/// absent.
+/// Reads attributes that inference has accepted: kernels, passes and delegates call it. A value
+/// that a member cannot have is as if it were absent. Copies lists, strings and the few bytes that
+/// say where a tensor lies; find_param() does not.
 template <class Params>
 Params params_of(const Attributes& attributes) {
   Params params;
@@ -176,7 +197,7 @@ Params params_of(const Node& node) {
 
 /// Reads attributes for inference. Errors: kInvalidModel for a flag that is neither 0 nor 1 and for
 /// a number of no dtype, kUnsupported for a string that is not among the choices; each names the
-/// attribute.
+/// attribute, the node and the shapes of its inputs. Ranges of numbers are left to the operator.
 template <class Params>
 Result<Params> read_params(const InferContext& context) {
   Params params;
@@ -189,7 +210,8 @@ Result<Params> read_params(const InferContext& context) {
   return params;
 }
 
-/// The name of the attribute of a member: param_name(&CumSumParams::reverse) is "reverse".
+/// Returns the name of the attribute of a member: param_name(&CumSumParams::reverse) is "reverse".
+/// Valid for the whole program. Makes a Params to compare addresses, so keep it out of inner loops.
 template <class Params, class T>
 std::string_view param_name(T Params::*member) {
   Params params;
@@ -198,14 +220,16 @@ std::string_view param_name(T Params::*member) {
   return namer.name;
 }
 
-/// The value of the attribute of a member, not copied; null if it is absent. For members whose type
-/// is that of the attribute's value.
+/// Returns the value of the attribute of a member, not copied and valid as long as the node's
+/// attributes; null if it is absent or of another type. For members whose type is that of the
+/// attribute's value: integers, floats, strings, lists and tensors.
 template <class Params, class T>
 const T* find_param(const Node& node, T Params::*member) {
   return std::get_if<T>(node.attributes.find(param_name(member)));
 }
 
-/// Sets the attribute of a member: set_param(node, &CumSumParams::reverse, true).
+/// Sets the attribute of a member, whatever it was: set_param(node, &CumSumParams::reverse, true).
+/// A value that equals the default is written as well. Of std::optional members the value is given.
 template <class Params, class T>
 void set_param(Attributes& attributes, T Params::*member, std::type_identity_t<T> value) {
   attributes.set(std::string(param_name(member)), attribute_value<T>(std::move(value)));
@@ -223,7 +247,7 @@ template <class Params, class T>
 void set_param(Node& node, std::optional<T> Params::*member, std::type_identity_t<T> value) {
   set_param(node.attributes, member, std::move(value));
 }
-/// Makes the attribute of a member absent.
+/// Makes the attribute of a member absent; does no harm if it is.
 template <class Params, class T>
 void erase_param(Attributes& attributes, T Params::*member) {
   attributes.erase(param_name(member));

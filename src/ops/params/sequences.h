@@ -1,12 +1,17 @@
-// Attributes of sequences and optionals.
+// Attributes of sequences and optionals. Inference is in ops/sequences.cc, kernels are in
+// kernels/objects. SequenceAt, Construct, Erase, Insert, Length and the operators that read
+// optionals have no attributes.
 #pragma once
 
 #include "ops/params/axis.h"
 
 namespace parallax {
 
+/// SequenceEmpty (since operator set 11): a sequence without tensors.
 struct SequenceEmptyParams {
-  std::int64_t dtype = 1;  ///< as ONNX numbers types
+  /// ONNX `dtype`: the type of tensors that may join it, as ONNX numbers types; 1 is f32. Neither
+  /// in kAllTypes nor string: kUnsupported.
+  std::int64_t dtype = 1;
 
   template <class Visitor>
   void visit(Visitor& v) {
@@ -14,7 +19,10 @@ struct SequenceEmptyParams {
   }
 };
 
+/// SplitToSequence (since operator set 11): parts of a tensor along the axis. Input 1 has their
+/// lengths, or one length for all; without it each part has length 1.
 struct SplitToSequenceParams : AxisParams<0> {
+  /// ONNX `keepdims`: parts keep the axis, with size 1. Read without input 1 only.
   bool keepdims = true;
 
   template <class Visitor>
@@ -24,7 +32,10 @@ struct SplitToSequenceParams : AxisParams<0> {
   }
 };
 
+/// ConcatFromSequence (since operator set 11): the tensors of a sequence along the axis, which must
+/// be given.
 struct ConcatFromSequenceParams : OptionalAxisParams {
+  /// ONNX `new_axis`: the tensors are stacked along an axis that they lack; `axis` counts it too.
   bool new_axis = false;
 
   template <class Visitor>
@@ -34,8 +45,11 @@ struct ConcatFromSequenceParams : OptionalAxisParams {
   }
 };
 
+/// Optional (since operator set 15): wraps its input, or without one is empty and of this type.
 struct OptionalParams {
-  /// The loader's form of a TypeProto: ONNX's element type, then the types around it.
+  /// The loader's form of ONNX's `type`, a TypeProto: ONNX's element type, then the types around
+  /// it, outermost first, as numbers of ObjectType: 1 sequence, 2 optional. Others, or too many of
+  /// them (kMaxContainers): kUnsupported. Empty, and no input: kInvalidModel.
   std::vector<std::int64_t> type;
 
   template <class Visitor>

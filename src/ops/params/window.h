@@ -1,4 +1,8 @@
 // Attributes of operators on images: the layout, and windows that slide over spatial axes.
+// complete_windows() of ops/window.h checks lists and makes them explicit for inference; kernels
+// and passes use the functions of WindowParams, which need no complete lists. Spatial axes are
+// those behind batch and channels, numbered from 0, outermost first; sizes and pads are in
+// elements.
 #pragma once
 
 #include <algorithm>
@@ -7,12 +11,16 @@
 
 namespace parallax {
 
+/// The order of an image's axes. kNchw: batch, channels, spatial axes; kNhwc: batch, spatial axes,
+/// channels. The names hold for any number of spatial axes.
 enum class ImageLayout : std::uint8_t { kNchw, kNhwc };
 template <>
 inline constexpr std::array<std::string_view, 2> kChoices<ImageLayout> = {"NCHW", "NHWC"};
 
-/// The layout of an operator's images, set by passes and loaders: ONNX files have NCHW.
+/// The layout of an operator's images, input 0 and output 0. ONNX files have NCHW and may not state
+/// it; the loader of TFLite and passes (lower/patterns/nhwc_rules.h) set it.
 struct LayoutParams {
+  /// Weights keep their order whatever the layout is.
   ImageLayout layout = ImageLayout::kNchw;
 
   template <class Visitor>
@@ -20,25 +28,34 @@ struct LayoutParams {
     v.internal("layout", layout, NodeOrigin::kLoader);
   }
 };
-/// Whether the images of `node` have their channels last. False for operators without a layout.
+/// Returns whether the images of `node` have their channels last; false for operators without a
+/// layout.
 inline bool channels_last(const Node& node) {
   return params_of<LayoutParams>(node).layout == ImageLayout::kNhwc;
 }
 
+/// How windows are padded. kNotSet: as `pads` says. kValid: not at all. kSameUpper and kSameLower:
+/// so that there are ceil(size / stride) windows; an odd element goes after, or before, the axis.
 enum class AutoPad : std::uint8_t { kNotSet, kSameUpper, kSameLower, kValid };
 template <>
 inline constexpr std::array<std::string_view, 4> kChoices<AutoPad> = {"NOTSET", "SAME_UPPER",
                                                                       "SAME_LOWER", "VALID"};
 
-/// Elements added before and after one axis.
+/// Elements added before and after one axis; not negative.
 struct Padding {
   std::int64_t begin = 0, end = 0;
 };
 
 /// Windows that slide over the spatial axes of an image. A list is empty, or has one element per
-/// spatial axis; `pads` has those before each axis, then those after each.
+/// spatial axis; `pads` has those before each axis, then those after each. Other lengths, and
+/// elements outside the ranges stated here, are kInvalidModel.
 struct WindowParams : LayoutParams {
+  /// ONNX `auto_pad`. All but kNotSet forbid pads other than 0.
   AutoPad auto_pad = AutoPad::kNotSet;
+  /// ONNX `dilations`, the distance between elements of a window, `kernel_shape`, their number, and
+  /// `strides`, the distance between windows: each in [1, 2^31); dilations and strides are 1 by
+  /// default. Convolutions may leave out kernel_shape, as their weights have it; pools may not.
+  /// ONNX `pads`: in [0, 2^31), 0 by default.
   std::vector<std::int64_t> dilations, kernel_shape, pads, strides;
 
   template <class Visitor>
@@ -51,22 +68,26 @@ struct WindowParams : LayoutParams {
     LayoutParams::visit(v);
   }
 
-  /// Whether the padding follows from sizes.
+  /// Returns whether the padding follows from sizes.
   bool same() const { return auto_pad == AutoPad::kSameUpper || auto_pad == AutoPad::kSameLower; }
+  /// Returns the stride along a spatial axis; 1 if the list has no such element. dilation() alike.
   std::int64_t stride(std::size_t axis) const { return axis < strides.size() ? strides[axis] : 1; }
   std::int64_t dilation(std::size_t axis) const {
     return axis < dilations.size() ? dilations[axis] : 1;
   }
-  /// The padding of spatial axis `axis` of `axes` that `pads` states; 0 with an auto_pad.
+  /// Returns the padding of spatial axis `axis` of `axes` that `pads` states; 0 with an auto_pad,
+  /// and for a list that has not 2 * axes elements.
   Padding stated_padding(std::size_t axis, std::size_t axes) const;
-  /// The padding of spatial axis `axis` of `axes` if its outputs read `missing` elements more than
-  /// the axis has: `missing` in two halves if same(), the larger one after the axis for SAME_UPPER;
-  /// otherwise as stated.
+  /// Returns the padding of spatial axis `axis` of `axes` if its outputs read `missing` elements
+  /// more than the axis has: `missing` (0 if negative) in two halves if same(), the larger one
+  /// after the axis for SAME_UPPER; otherwise as stated.
   Padding padding(std::size_t axis, std::size_t axes, std::int64_t missing) const;
 };
 
-/// Conv and ConvInteger.
+/// Conv and ConvInteger. Weights are [filters, channels / group, kernel..].
 struct ConvParams : WindowParams {
+  /// ONNX `group`: parts of the channels that are convolved apart, each with its share of the
+  /// filters; at least 1, divides channels and filters, otherwise kInvalidModel.
   std::int64_t group = 1;
 
   template <class Visitor>
@@ -76,8 +97,14 @@ struct ConvParams : WindowParams {
   }
 };
 
+/// ConvTranspose. Weights are [channels, filters / group, kernel..]. Without auto_pad and
+/// output_shape, an axis of the result has (size - 1) * stride + output_padding + (kernel - 1) *
+/// dilation + 1 - pads elements; with SAME_UPPER and SAME_LOWER size * stride.
 struct ConvTransposeParams : ConvParams {
-  /// Elements added to one side of the result; its spatial sizes, empty if they follow from pads.
+  /// ONNX `output_padding`: elements added to one side of the result, 0 by default. ONNX
+  /// `output_shape`: its spatial sizes, not negative; batch and channels in front are dropped.
+  /// Empty if they follow from pads; otherwise pads follow from them, and their larger half lies
+  /// before the axis unless auto_pad is SAME_UPPER.
   std::vector<std::int64_t> output_padding, output_shape;
 
   template <class Visitor>
@@ -88,7 +115,10 @@ struct ConvTransposeParams : ConvParams {
   }
 };
 
+/// The attributes of every pool with windows; kernel_shape must be given.
 struct PoolParams : WindowParams {
+  /// ONNX `ceil_mode`: a last window that reaches beyond the padding counts if it starts inside the
+  /// image or its leading padding; otherwise windows must fit.
   bool ceil_mode = false;
 
   template <class Visitor>
@@ -98,8 +128,11 @@ struct PoolParams : WindowParams {
   }
 };
 
+/// MaxPool: the greatest element of each window. Output 1 has the index of that element, i64.
 struct MaxPoolParams : PoolParams {
-  bool storage_order = false;  ///< indices count along columns
+  /// ONNX `storage_order`: indices count spatial axes column-major, the first one fastest. They are
+  /// always those of the image in NCHW.
+  bool storage_order = false;
 
   template <class Visitor>
   void visit(Visitor& v) {
@@ -108,7 +141,9 @@ struct MaxPoolParams : PoolParams {
   }
 };
 
+/// AveragePool: the mean of each window.
 struct AveragePoolParams : PoolParams {
+  /// ONNX `count_include_pad`: the divisor counts padding, whose elements are 0.
   bool count_include_pad = false;
 
   template <class Visitor>
@@ -118,7 +153,9 @@ struct AveragePoolParams : PoolParams {
   }
 };
 
+/// LpPool: the p-th root of the sum of the p-th powers of magnitudes in each window.
 struct LpPoolParams : PoolParams {
+  /// ONNX `p`, at least 1; otherwise kInvalidModel.
   std::int64_t p = 2;
 
   template <class Visitor>
@@ -128,7 +165,10 @@ struct LpPoolParams : PoolParams {
   }
 };
 
+/// GlobalLpPool: one window as large as the plane. GlobalAveragePool and GlobalMaxPool have
+/// LayoutParams alone.
 struct GlobalLpPoolParams : LayoutParams {
+  /// ONNX `p`, as that of LpPool.
   std::int64_t p = 2;
 
   template <class Visitor>
@@ -138,7 +178,9 @@ struct GlobalLpPoolParams : LayoutParams {
   }
 };
 
-/// MaxUnpool, Col2Im and DeformConv have windows with fewer attributes.
+/// MaxUnpool (since operator set 9): the reverse of MaxPool, each element at its index among zeros.
+/// It, Col2Im and DeformConv have windows with fewer attributes; the members that visit() leaves
+/// out keep their defaults.
 struct MaxUnpoolParams : WindowParams {
   template <class Visitor>
   void visit(Visitor& v) {
@@ -148,6 +190,8 @@ struct MaxUnpoolParams : WindowParams {
   }
 };
 
+/// Col2Im (since operator set 18): adds columns [batch, channels * block, positions] at the places
+/// of their blocks in an image. Sizes of image and block are inputs 1 and 2.
 struct Col2ImParams : WindowParams {
   template <class Visitor>
   void visit(Visitor& v) {
@@ -157,7 +201,11 @@ struct Col2ImParams : WindowParams {
   }
 };
 
+/// DeformConv (since operator set 19): a convolution whose taps are moved by offsets, input 2, and
+/// multiplied by a mask, input 4. NCHW with at most 3 spatial axes (more: kUnsupported).
 struct DeformConvParams : ConvParams {
+  /// ONNX `offset_group`: parts of the channels that have offsets of their own; at least 1, divides
+  /// the channels, otherwise kInvalidModel.
   std::int64_t offset_group = 1;
 
   template <class Visitor>
@@ -171,7 +219,7 @@ struct DeformConvParams : ConvParams {
   }
 };
 
-/// The groups of a convolution: at least 1.
+/// Returns the groups of a convolution, at least 1 also for attributes that inference has not seen.
 inline std::int64_t groups_of(const Node& convolution) {
   return std::max<std::int64_t>(params_of<ConvParams>(convolution).group, 1);
 }

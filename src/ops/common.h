@@ -41,6 +41,7 @@ Status expect_rank(const InferContext& context, std::size_t i, int rank);
 /// rank: models write 1x1 where the standard wants a scalar, and ONNX Runtime accepts it.
 Status expect_one_element(const InferContext& context, std::size_t i);
 
+/// Returns the number of dimensions; 0 for an input that is left out.
 int rank_of(const InferInput& input);
 /// Returns an axis made non-negative; refuses one outside [-rank, rank).
 Result<int> checked_axis(const InferContext& context, std::int64_t axis, int rank);
@@ -61,13 +62,15 @@ Result<std::optional<std::int64_t>> vector_length(const InferContext& context, s
 std::optional<Dims> concrete(const Shape& shape);
 /// Returns the product of dimensions [begin, end); 1 for an empty range.
 Expr product(const Shape& shape, std::size_t begin, std::size_t end);
+/// Returns the number of elements as an expression; it may overflow (Expr::overflow()).
 inline Expr product(const Shape& shape) { return product(shape, 0, shape.size()); }
 /// Returns one of two dimensions that must be equal, a number rather than an expression; nullopt if
 /// they certainly differ or one overflows.
 std::optional<Expr> unify(const Expr& a, const Expr& b);
 /// Returns `rank` new symbols, for dimensions that become known during a run.
 Shape fresh_shape(const InferContext& context, std::size_t rank);
-/// Return whether `a` is known to be < 0 (>= 0) for all values of its symbols.
+/// Return whether `a` is known to be < 0 (>= 0) for all values of its symbols. False for an
+/// expression of either sign, so that a refusal needs is_negative() and never !is_non_negative().
 bool is_negative(const Expr& a);
 bool is_non_negative(const Expr& a);
 

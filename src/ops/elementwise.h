@@ -1,4 +1,7 @@
-// Helpers for the definitions of elementwise operators. Pure functions; only ops/ includes this.
+// Helpers for the definitions of elementwise operators: inference of the common kinds, and OpDefs
+// with the fields that they share. Pure functions; only ops/ includes this. Errors: those of
+// ops/common.h (kInvalidModel). `kCombine` computes known elements; without one the output has no
+// content.
 #pragma once
 
 #include <span>
@@ -8,7 +11,7 @@
 
 namespace parallax {
 
-/// One input, one output of its type and shape.
+/// Infers one input of `kTypes`, one output of its type and shape.
 template <DTypeSet kTypes, CombineElements kCombine = nullptr>
 InferResult infer_unary(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 0, kTypes));
@@ -18,10 +21,12 @@ InferResult infer_unary(const InferContext& context) {
   return one_output(x.dtype, x.shape, std::move(content));
 }
 
-/// The broadcast shape of all present inputs.
+/// Returns the broadcast shape of all present inputs; that of a scalar if there is none. Errors:
+/// kInvalidModel if two certainly do not broadcast.
 Result<Shape> broadcast_inputs(const InferContext& context);
 
-/// Any number of inputs of one type, an output of that type.
+/// Infers any number of inputs of one type of `kTypes`, and an output of that type and of their
+/// broadcast shape. REQUIRES: input 0 is present.
 template <DTypeSet kTypes, CombineElements kCombine = nullptr>
 InferResult infer_same_type(const InferContext& context) {
   for (std::size_t i = 0; i < context.inputs.size(); ++i) {
@@ -34,7 +39,7 @@ InferResult infer_same_type(const InferContext& context) {
   return one_output(context.inputs[0].dtype, std::move(shape), std::move(content));
 }
 
-/// The same with an output of bool.
+/// Infers the same with an output of bool.
 template <DTypeSet kTypes, CombineElements kCombine>
 InferResult infer_predicate(const InferContext& context) {
   PX_ASSIGN(auto outputs, (infer_same_type<kTypes, kCombine>(context)));
@@ -42,9 +47,12 @@ InferResult infer_predicate(const InferContext& context) {
   return outputs;
 }
 
+/// Returns the definition of an operator with one input; the caller adds attributes and the
+/// operator set (since()).
 OpDef unary(OpKind kind, const ElementwiseTraits& traits,
             InferResult (*infer)(const InferContext&));
-/// `inputs` -1: any number, at least one.
+/// Returns the definition of an operator with `inputs` inputs, all required; -1: any number, at
+/// least one. It counts one operation for each output element.
 OpDef elementwise(OpKind kind, const ElementwiseTraits& traits, int inputs,
                   InferResult (*infer)(const InferContext&));
 

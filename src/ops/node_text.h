@@ -8,8 +8,9 @@
 
 namespace parallax {
 
-/// "1x64x768, _, 768 -> 1x64x768": `_` for what is left out; a chain begins with what it computes.
-/// `dims_of(ValueId)` gives a value's Dims.
+/// Returns "1x64x768, _, 768 -> 1x64x768": `_` for what is left out; a chain begins with what it
+/// computes (chain_text()). `dims_of(ValueId)` returns a value's Dims; it is called for values that
+/// are not left out only. Element types are not in the text.
 template <class DimsOf>
 std::string shapes_text(const Node& node, DimsOf dims_of) {
   std::string text;

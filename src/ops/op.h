@@ -19,6 +19,8 @@
 
 namespace parallax {
 
+/// The types of attributes in files, in the order of AttributeValue's alternatives (ir/graph.h). An
+/// attribute of another type than its spec's is refused by check_node().
 enum class AttributeType : std::uint8_t {
   kInt,
   kFloat,
@@ -36,15 +38,19 @@ enum class NodeOrigin : std::uint8_t {
   kPass,    ///< a pass, which also makes internal operators
 };
 
+/// An attribute that an operator reads. attributes_of() of ops/params/params.h makes them of a
+/// struct.
 struct AttributeSpec {
+  /// The name in files; a view of a literal.
   std::string_view name;
   AttributeType type = AttributeType::kInt;
   /// The first origin that may set it: a node of an earlier one that carries it is refused.
   NodeOrigin from = NodeOrigin::kFile;
 };
 
-/// One input as inference sees it.
+/// One input as inference sees it. Pointers are valid during the call.
 struct InferInput {
+  /// False: left out; the other members then have their defaults.
   bool present = false;
   DType dtype = DType::kF32;
   Shape shape;
@@ -56,6 +62,8 @@ struct InferInput {
   const Constant* constant = nullptr;
 };
 
+/// One output as inference says it. `content`, if it is known, has an element for each of the
+/// shape's; infer_checked() drops others.
 struct InferOutput {
   DType dtype = DType::kF32;
   Shape shape;
@@ -65,7 +73,9 @@ struct InferOutput {
 
 /// Everything an inference function may look at.
 struct InferContext {
+  /// The node, whose attributes were checked for names and types but not for values.
   const Node& node;
+  /// As many as the node has, captures included; operators may be asked for more with has().
   std::span<const InferInput> inputs;
   /// Makes a symbol of kind kData for a dimension that only running can tell. While running, the
   /// executor infers once more with real shapes and real contents; an operator that then still asks
@@ -75,14 +85,17 @@ struct InferContext {
   /// Names of the symbols, for messages; may be null.
   const IdVector<SymbolId, Symbol>* symbols = nullptr;
 
-  /// True where input i exists (i may exceed the number of inputs).
+  /// Returns whether input i exists (i may exceed the number of inputs).
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i].present; }
-  /// Elements of input i as known integers: from a constant or from content without symbols.
+  /// Returns the elements of input i as known integers: from a constant (i64, i32, bool) or from
+  /// content without symbols; nullopt if one is not known, the input is left out, or there are more
+  /// than kMaxContent (or the node's outputs, if these are more).
   std::optional<std::vector<std::int64_t>> known_ints(std::size_t i) const;
-  /// Elements of input i as expressions: content, or the constant's integers.
+  /// Returns the elements of input i as expressions: content, or the constant's integers; nullopt
+  /// as known_ints(). Copies the list.
   Content exprs(std::size_t i) const;
-  /// An Error of stage kLoad, code kInvalidModel, with the node's name and `message` plus the
-  /// shapes of all inputs.
+  /// Returns an Error of stage kLoad, with the node's name and `message` plus the shapes of the
+  /// first 16 inputs.
   Error error(std::string message, ErrorCode code = ErrorCode::kInvalidModel) const;
 };
 
@@ -94,6 +107,8 @@ enum class Aliasing : std::uint8_t {
   kView,  ///< output 0 has the bytes of input 0: Reshape, Squeeze, Unsqueeze, Flatten, Identity
 };
 
+/// The definition of one operator, made on first use and constant from then on. Definitions set
+/// what differs from the defaults; `infer` and `macs` have to be set.
 struct OpDef {
   OpDef(OpKind op, const OpTraits& its_traits) : kind(op), traits(its_traits) {}
 
@@ -118,7 +133,8 @@ struct OpDef {
   /// Draws random numbers: two nodes that look the same give different results, so they are neither
   /// merged nor computed while loading.
   bool random = false;
-  /// If, Loop, Scan: the node has bodies and no kernel; the executor runs the bodies' plans.
+  /// If, Loop, Scan: the node has bodies and no kernel; the executor runs the bodies' plans. Counts
+  /// of inputs and outputs are checked by infer_bodies().
   bool control_flow = false;
   /// Takes or gives objects: the node has no kernel for tensors but one of kernels/objects.
   bool objects = false;
@@ -128,34 +144,40 @@ struct OpDef {
   /// Kernels apply Node::epilogue.
   bool epilogue = false;
   /// Inputs whose *values* decide the output's shape (Reshape's shape, Slice's starts...): bit i =
-  /// input i.
+  /// input i. infer_runtime() needs their bytes, and delegates get them as parameters of a node.
   std::uint32_t shape_inputs = 0;
+  /// Returns whether input `input`, of any number, is one of them.
   bool decides_shape(std::size_t input) const {
     return input < 32 && (shape_inputs >> input & 1U) != 0;
   }
 };
 
-/// The definition of `kind`; every row has one.
+/// Returns the definition of `kind`; every row has one. Valid for the whole program. Thread-safe:
+/// the table is made by the first call.
 const OpDef& op_def(OpKind kind);
 
-/// Operators that take strings as they take numbers: they move elements or compare them.
+/// Returns whether the operator accepts strings as it accepts numbers: it moves elements or
+/// compares them. Its kernels for strings are those of kernels/objects.
 bool moves_strings(OpKind kind);
-/// Whether a node runs on objects, not on tensors: for itself, or because of what it reads or
-/// makes.
+/// Returns whether a node runs on objects, not on tensors: for itself, or because of what it reads
+/// or makes. False for If, Loop and Scan.
 bool runs_on_objects(const Graph& graph, const Node& node);
 
 /// Checks count of inputs/outputs and that each attribute is one the operator reads, of the right
-/// type; internal operators and inputs must be a pass's. Errors name the node: stage kLoad,
-/// kInvalidModel or kUnsupported.
+/// type; internal operators, inputs and attributes must be a pass's (or a loader's, as their spec
+/// says). Bodies and an epilogue are refused on operators that do not have them. Values of
+/// attributes are left to inference. Errors name the node: stage kLoad, kInvalidModel, or
+/// kUnsupported for internal operators and unknown attributes.
 Status check_node(const Node& node, NodeOrigin origin);
 
-/// Numpy broadcasting of symbolic shapes. Dimensions not known to be equal or 1 give an expression
-/// (ir/expr/expr_broadcast.h), or a fresh symbol where that gets too large. Of a symbol and a
-/// number the result is the number; whether they go together is checked when sizes are bound.
+/// Returns the shape that two symbolic shapes broadcast to, as numpy has it. Dimensions not known
+/// to be equal or 1 give an expression (ir/expr/expr_broadcast.h), or a fresh symbol if that gets
+/// too large. Of a symbol and a number the result is the number; whether they go together is
+/// checked when sizes are bound. Errors: kInvalidModel for two different numbers other than 1.
 Result<Shape> broadcast(const Shape& a, const Shape& b, const InferContext& context);
-/// Numpy broadcasting of concrete shapes; nothing where they do not broadcast.
+/// Returns the same for concrete shapes; nullopt if they do not broadcast.
 std::optional<Dims> broadcast(const Dims& a, const Dims& b);
-/// `axis` in [-rank, rank) made non-negative, or nothing.
+/// Returns `axis` in [-rank, rank) made non-negative; nullopt for others. REQUIRES: rank >= 0.
 std::optional<int> normalize_axis(std::int64_t axis, int rank);
 
 }  // namespace parallax

@@ -26,9 +26,13 @@ enum ProductInput : std::uint8_t {
   kProductYZero,
   kProductInputs,
 };
+/// Returns whether a ConvInteger or MatMulInteger gives real numbers: passes set both scales or
+/// neither.
 inline bool has_scales(const Node& node) {
   return node.inputs.size() > kProductXScale && node.inputs[kProductXScale].valid();
 }
+/// Returns whether its result is quantised again, by input kProductYScale; it then has_scales()
+/// too.
 inline bool is_requantised(const Node& node) {
   return node.inputs.size() > kProductYScale && node.inputs[kProductYScale].valid();
 }
@@ -42,7 +46,9 @@ inline constexpr DTypeSet kQuantisedTypes = dtypes_where([](const DTypeInfo& typ
   return (is_float && type.bits <= 8) || (is_integer && type.bits <= 16);
 });
 
-/// Inputs of MatMulNBits.
+/// Inputs of MatMulNBits behind the rows, input 0: weights (u8), scales (type of the rows), zero
+/// points (packed u8, or numbers of the rows' type; left out: the middle of the range), an order of
+/// groups, which is refused (kUnsupported), and a bias for each column.
 enum BitsInput : std::uint8_t {
   kBitsWeights = 1,
   kBitsScales,
@@ -51,7 +57,8 @@ enum BitsInput : std::uint8_t {
   kBitsBias,
 };
 /// Rows of `depth` numbers times `columns` columns of weights, which lie column after column, block
-/// after block, elements below a byte packed, the first in the low bits.
+/// after block, elements below a byte packed, the first in the low bits. The last block of a column
+/// is filled up to `block` weights.
 struct BitsProduct {
   std::int64_t depth = 0, columns = 0, bits = 4, block = 0;
 
@@ -60,11 +67,14 @@ struct BitsProduct {
   /// Zero points of a column, packed.
   std::int64_t zero_bytes() const { return (blocks() * bits + 7) / 8; }
 };
-/// Nothing where the attributes do not go together.
+/// Returns the sizes of a MatMulNBits; nullopt if the attributes are out of range
+/// (MatMulNBitsParams) or do not go together.
 std::optional<BitsProduct> bits_product(const Node& node);
 
-/// The element type that ConvInteger and MatMulInteger give. Refuses operands and scales of types
-/// and sizes that no product of either has.
+/// Returns the element type that ConvInteger and MatMulInteger give: i32 without scales, f32 with
+/// them, that of the zero point or of the table if the result is quantised. Errors: kInvalidModel
+/// for operands that are not of 8 bits, zero points of another type, scales that are not f32, and
+/// inputs of which some are missing.
 Result<DType> integer_product_type(const InferContext& context);
 
 }  // namespace parallax

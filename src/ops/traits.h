@@ -40,7 +40,8 @@ enum class PaperFlops : std::uint8_t {
   kPlane,                  ///< a window as large as the plane of input 0
 };
 
-/// Which part of a node turns when its images are NHWC (lower/patterns/nhwc_rules.h).
+/// Which part of a node turns when its images are NHWC (lower/patterns/nhwc_rules.h). "image" means
+/// a tensor whose axis 1 is that of channels.
 enum class NhwcRule : std::uint8_t {
   kNone,         ///< stays NCHW
   kWindow,       ///< attribute `layout`; input 0 is the image
@@ -52,7 +53,8 @@ enum class NhwcRule : std::uint8_t {
   kPad,          ///< a constant input has two numbers per axis; input 0 is the image
 };
 
-/// Which rows of the inputs give some rows of the output (partition/split/split_rules.h).
+/// Which rows of the inputs give some rows of the output (partition/split/split_rules.h, which
+/// describes each rule): where a delegate or the CPU may compute a part of a node.
 enum class RowRule : std::uint8_t {
   kNone,  ///< computed whole
   kElementwise,
@@ -103,6 +105,7 @@ class Stated {
   T value_;
 };
 
+/// The traits of one operator, by designated initializers.
 struct OpTraits {
   Stated<WorkKind> work;
   Stated<PaperFlops> flops;

@@ -19,6 +19,7 @@ struct TreeRange {
   std::int64_t begin = 0, end = 0;
 };
 
+/// An inner node: a test of one feature, and where each answer leads.
 struct TreeNode {
   std::int64_t feature = 0;  ///< column of the input; inference compares it with the width
   double threshold = 0;
@@ -29,6 +30,7 @@ struct TreeNode {
   TreeRange members = {};  ///< range of TreeEnsemble::members, for kMember
 };
 
+/// All trees of a node. Every node is reached from one root, by one path.
 struct TreeEnsemble {
   std::vector<TreeNode> nodes;
   std::vector<std::int64_t> roots;    ///< indices into `nodes`

@@ -11,7 +11,7 @@ namespace parallax {
 /// A set of nodes that a delegate runs as one piece.
 using RegionId = Id<struct RegionTag>;
 
-/// Distinct and ascending; nodes are in topological order.
+/// Edges of each node, distinct and ascending; nodes are in topological order.
 struct Dag {
   IdVector<NodeId, std::vector<NodeId>> predecessors;
   IdVector<NodeId, std::vector<NodeId>> successors;
@@ -21,7 +21,8 @@ struct Dag {
 
   bool is_forced(NodeId node) const { return !forced.empty() && forced[node]; }
 };
-/// Edges through values; constants, symbolic values and graph inputs make none. O(V+E).
+/// Returns the edges of `graph` through values; constants, symbolic values and graph inputs make
+/// none. Bodies are not entered: what they read are inputs of their node. O(V+E) but for sorting.
 Dag dag_of(const Graph& graph);
 
 }  // namespace parallax

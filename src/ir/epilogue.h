@@ -1,4 +1,5 @@
-// Functions that a kernel applies to its results before it writes them. Plain values.
+// Functions that a kernel applies to its results before it writes them. Passes set them
+// (lower/patterns/fuse_activation.cc) on operators whose OpDef::epilogue is true. Plain values.
 #pragma once
 
 #include <bit>
@@ -27,6 +28,7 @@ struct Activation {
   }
 };
 
+/// All that a kernel applies to a result; empty: it writes the result as it is.
 struct Epilogue {
   Activation activation;
 
@@ -34,7 +36,7 @@ struct Epilogue {
   friend bool operator==(const Epilogue&, const Epilogue&) = default;
 };
 
-/// Whether `op` is in ir/activations.def.
+/// Returns whether `op` is in ir/activations.def.
 constexpr bool is_activation(OpKind op) {
   switch (op) {
 #define PX_ACTIVATION(name) case OpKind::k##name:

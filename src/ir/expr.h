@@ -22,26 +22,33 @@
 
 namespace parallax {
 
+/// One expression. Constants take no memory of their own; others share theirs among copies.
 class Expr {
  public:
   Expr(std::int64_t constant = 0);  // NOLINT(google-explicit-constructor): dims are numbers
+  /// Returns a symbol, whose value is not known but >= 0.
   static Expr symbol(SymbolId id);
 
-  /// The value of an expression without symbols.
+  /// Returns the value of an expression without symbols; nullopt otherwise, and if it overflows.
   std::optional<std::int64_t> constant() const;
-  /// A bound that holds whatever values >= 0 the symbols take; nothing where none is known.
+  /// Returns a bound that holds whatever values >= 0 the symbols have; nullopt if none is known.
   std::optional<std::int64_t> lower_bound() const;
+  /// Returns whether it never evaluates: arithmetic left 63 bits, a divisor was the constant 0, or
+  /// it passed the limits of ir/expr/expr_polynomial.h. Expressions made of it overflow too, and it
+  /// equals no expression, itself included.
   bool overflow() const;
   /// Nodes of its tree, which bound what it takes and what evaluating it costs.
   int size() const;
   /// Symbols that occur, each once, ascending.
   std::vector<SymbolId> symbols() const;
 
-  /// The value for the given symbol values (indexed by SymbolId; nullopt = unbound). Nothing where
-  /// a symbol is unbound, a divisor is 0 or 63 bits do not suffice. O(size of the expression).
+  /// Returns the value for the given symbol values (indexed by SymbolId; nullopt = unbound).
+  /// Nullopt if a symbol is unbound, a divisor is 0, sizes do not broadcast or 63 bits do not
+  /// suffice. O(size of the expression).
   std::optional<std::int64_t> evaluate(std::span<const std::optional<std::int64_t>> values) const;
 
-  /// "2*seq + 1"; names indexed by SymbolId.
+  /// Returns "2*seq + 1"; names indexed by SymbolId, "symbol_3" for those beyond the list,
+  /// "overflow".
   std::string to_string(std::span<const std::string> names) const;
 
   friend Expr operator+(const Expr& a, const Expr& b);

@@ -54,8 +54,9 @@ struct Constant {
 Constant make_constant(DType dtype, const Dims& dims, std::span<const std::byte> bytes);
 /// A one-dimensional i64 constant (shapes, axes).
 Constant make_i64(std::span<const std::int64_t> elements);
-/// Elements of an i64, i32 or bool constant as integers; nothing for other dtypes or more than
-/// `limit` elements.
+/// Returns the elements of an i64, i32 or bool constant as integers (0 and 1 for bools); nullopt
+/// for other dtypes or more than `limit` elements. Constants of these types are never deferred
+/// (ops/deferred.h), so that their bytes can always be read.
 std::optional<std::vector<std::int64_t>> integers(const Constant& constant,
                                                   std::size_t limit = 1U << 20);
 
@@ -66,9 +67,12 @@ using AttributeValue = std::variant<std::int64_t, float, std::string, std::vecto
 /// (ops/op.h); the verifier of ops refuses any other.
 class Attributes {
  public:
+  /// Sets an attribute, whatever it was. Code that knows the operator calls set_param() of
+  /// ops/params/params.h.
   void set(std::string name, AttributeValue value);
+  /// Makes an attribute absent, which it may be.
   void erase(std::string_view name);
-  /// Null where the attribute is absent.
+  /// Returns the value, valid until the attributes change; null if the attribute is absent.
   const AttributeValue* find(std::string_view name) const;
   /// The value, or `fallback` where it is absent or of another type (types were checked when the
   /// graph was made).
@@ -152,6 +156,7 @@ enum class SymbolKind : std::uint8_t {
   kInput,  ///< a free dimension of an input: bound by the input's shape
   kData,   ///< depends on values; bound while running
 };
+/// A dimension that is not known before a run, or before sizes are bound. Its values are >= 0.
 struct Symbol {
   std::string name;  ///< unique, e.g. "batch"
   SymbolKind kind = SymbolKind::kInput;
@@ -174,16 +179,19 @@ struct Graph {
   /// same order. Each element is the value before the first run; nullopt: zeros. Empty in bodies.
   std::vector<std::optional<Constant>> states = {};
 
-  /// Symbol names indexed by SymbolId, for Expr::to_string.
+  /// Returns symbol names indexed by SymbolId, for Expr::to_string. Copies all of them.
   std::vector<std::string> symbol_names() const;
-  /// The symbol of that name, made where it is missing.
+  /// Returns the symbol of that name, of any kind, appended with `kind` if it is missing.
+  /// O(symbols).
   SymbolId symbol(std::string_view name, SymbolKind kind);
 };
 
-/// For each value the nodes that read it, ascending, each once. O(V+E).
+/// Returns for each value the nodes that read it, ascending, each once; captures count as reads,
+/// outputs of the graph do not. O(V+E).
 IdVector<ValueId, std::vector<NodeId>> consumers(const Graph& graph);
 
-/// `e` with every symbol replaced. Expr::overflow() where the result is too large or complex.
+/// Returns `e` with every symbol replaced. Expr::overflow() if the result is too large or complex;
+/// an expression that overflows stays as it is.
 Expr substitute(const Expr& e, const std::function<Expr(SymbolId)>& replacement);
 
 /// Checks every invariant of this header, in bodies too: ids in range, topological order, one
@@ -203,10 +211,11 @@ struct Binding {
 /// Returns the binding of the symbols of `body` that follows from `around`, the binding of the
 /// graph that contains it.
 Binding binding_of_body(const Graph& body, const Binding& around);
-/// Concrete dimensions of each value under `binding`; nullopt where they depend on a kData symbol,
-/// and for objects.
-/// Errors: kInvalidInput where a dimension comes out negative or the bytes of a tensor do not fit
-/// 63 bits. O(V+E).
+/// Returns the concrete dimensions of each value under `binding`; nullopt if they depend on a kData
+/// symbol, and for objects.
+/// Errors, with stage kSchedule: kUnboundSymbol for a kInput symbol without a value; kInvalidInput
+/// if a dimension comes out negative or has no value (sizes that do not broadcast, a division by
+/// 0), or if the bytes of a tensor do not fit 63 bits. O(V+E).
 Result<IdVector<ValueId, std::optional<Dims>>> concrete_shapes(const Graph& graph,
                                                                const Binding& binding);
 

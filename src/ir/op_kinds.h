@@ -14,6 +14,7 @@ namespace parallax {
 class OpKinds {
  public:
   constexpr OpKinds() = default;
+  /// Holds the operators listed; any may be repeated.
   constexpr OpKinds(std::initializer_list<OpKind> kinds) {
     for (const OpKind kind : kinds) words_[word(kind)] |= bit(kind);
   }

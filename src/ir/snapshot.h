@@ -18,19 +18,23 @@
 
 namespace parallax {
 
+/// The bytes of a graph, and where its constants are.
 struct GraphSnapshot {
   std::vector<std::byte> bytes;  ///< equal for equal graphs
   /// The constants of values, attributes and bodies, in the order in which graph_of() asks for
   /// them; they point into the graph.
   std::vector<const Constant*> constants;
 };
+/// Returns the snapshot of a graph that verify() accepts, which must outlive `constants`. Numbers
+/// of operators and dtypes are part of the bytes, so they hold for one version of the program.
 GraphSnapshot snapshot_of(const Graph& graph);
 
-/// The bytes of the next constant, `bytes` long. Nothing if there are none of that size.
+/// Returns the bytes of the next constant, `bytes` long; nullopt if there are none of that size.
+/// Called once for each of GraphSnapshot::constants, in their order.
 using NextConstant = std::function<std::optional<SharedBytes>(std::int64_t bytes)>;
 
-/// The graph of `snapshot`, which is not trusted: verify() and infer it like a graph from a file.
-/// Errors: kInvalidInput if it is no snapshot.
+/// Returns the graph of `snapshot`, which is not trusted: verify() and infer it like a graph from a
+/// file. Errors: kInvalidInput if it is no snapshot, or a constant is missing.
 Result<Graph> graph_of(std::span<const std::byte> snapshot, const NextConstant& next);
 
 }  // namespace parallax

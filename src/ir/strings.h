@@ -12,9 +12,11 @@
 
 namespace parallax {
 
-/// Nothing where there are not as many as `dims` say, or one is longer than 32 bits tell.
+/// Returns a constant that owns a copy of the strings; nullopt if there are not as many as `dims`
+/// say, or one is longer than 32 bits tell. Any bytes are accepted.
 std::optional<Constant> make_strings(const Dims& dims, std::span<const std::string_view> strings);
-/// Returns the strings of a constant; nullopt if its type is not string.
+/// Returns the strings of a constant; nullopt if its type is not string, or its bytes are not those
+/// of as many strings: they may come from a file.
 std::optional<std::vector<std::string>> strings_of(const Constant& constant);
 
 }  // namespace parallax

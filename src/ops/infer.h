@@ -1,6 +1,6 @@
 // Runs inference over graphs and single nodes, in the account of a load (LoadQuota), and again at
 // run time with concrete shapes. Loaders call it when they append a node, passes after each
-// rewrite. Not thread-safe on one graph or quota; infer_runtime() is pure.
+// rewrite. One thread at a time may work on a graph or quota; infer_runtime() is pure.
 #pragma once
 
 #include <cstdint>

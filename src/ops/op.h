@@ -75,7 +75,8 @@ struct InferOutput {
 struct InferContext {
   /// The node, whose attributes were checked for names and types but not for values.
   const Node& node;
-  /// As many as the node has, captures included; operators may be asked for more with has().
+  /// An element for each input of the node, captures included; Cast's inference of a CastLike sees
+  /// the first alone. has() may be asked for any number.
   std::span<const InferInput> inputs;
   /// Makes a symbol of kind kData for a dimension that only running can tell. While running, the
   /// executor infers once more with real shapes and real contents; an operator that then still asks
@@ -172,8 +173,8 @@ Status check_node(const Node& node, NodeOrigin origin);
 
 /// Returns the shape that two symbolic shapes broadcast to, as numpy has it. Dimensions not known
 /// to be equal or 1 give an expression (ir/expr/expr_broadcast.h), or a fresh symbol if that gets
-/// too large. Of a symbol and a number the result is the number; whether they go together is
-/// checked when sizes are bound. Errors: kInvalidModel for two different numbers other than 1.
+/// too large. A symbol and a number give the number; whether they go together is checked when sizes
+/// are bound. Errors: kInvalidModel for two different numbers other than 1.
 Result<Shape> broadcast(const Shape& a, const Shape& b, const InferContext& context);
 /// Returns the same for concrete shapes; nullopt if they do not broadcast.
 std::optional<Dims> broadcast(const Dims& a, const Dims& b);

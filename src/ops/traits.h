@@ -57,21 +57,37 @@ enum class NhwcRule : std::uint8_t {
 /// describes each rule): where a delegate or the CPU may compute a part of a node.
 enum class RowRule : std::uint8_t {
   kNone,  ///< computed whole
+  /// The same rows of each input that has as many; inputs that broadcast along the axis whole.
   kElementwise,
+  /// Rows of the left operand for rows, columns of the right one for columns, both for batches.
   kMatMul,
+  /// As kMatMul, with the attributes that transpose, and C as an elementwise input.
   kGemm,
-  kWindow,  ///< windows over the rows behind batch and channels
+  /// Batches, and windows over the rows behind batch and channels, which overlap (a halo).
+  kWindow,
+  /// The same rows along all axes but that of channels; none in training.
   kBatchNormalization,
-  kNormalization,  ///< independent outside of attribute `axis`
+  /// The same rows outside of attribute `axis` (LayerNormalization and RMSNormalization: before).
+  kNormalization,
+  /// The same rows along axes that are not reduced; these must be known.
   kReduction,
+  /// The same rows along the axis that the permutation moves there.
   kTranspose,
+  /// The same elements in row-major order: rows of the result are rows of the input.
   kView,
+  /// The same rows of each input; along the joined axis moved by the sizes of those before it.
   kConcat,
+  /// The same rows of the input outside of the axis that is cut.
   kSplit,
+  /// Rows by step and start, which must be known.
   kSlice,
+  /// Rows of the indices for the axes that they give, of the data for others.
   kGather,
+  /// Rows moved by the pads before them: constants, known, not negative, without input `axes`.
   kPad,
+  /// Nearest by a whole factor: granules of that many rows, each from one.
   kResize,
+  /// As kElementwise; the shape is read whole.
   kExpand,
 };
 

@@ -13,9 +13,13 @@
 
 namespace parallax {
 
+/// Appends expressions to `out`, which must outlive it. One writer for all of a graph: numbers
+/// refer to what it wrote before. Expressions must live as long as the writer, which knows them by
+/// address.
 class ExprWriter {
  public:
   explicit ExprWriter(ByteWriter& out) : out_(out) {}
+  /// Appends `e`, or its number if it was written before.
   void write(const Expr& e);
 
  private:
@@ -30,10 +34,13 @@ class ExprWriter {
   std::unordered_map<const Expr::Polynomial*, std::uint64_t> known_;
 };
 
+/// Reads what an ExprWriter wrote, in the same order. `in` must outlive it.
 class ExprReader {
  public:
   explicit ExprReader(ByteReader& in) : in_(in) {}
-  /// Fails `in` for what is no expression in normal form. Symbols may be any.
+  /// Returns the next expression. Fails `in` for what is no expression in normal form, and for one
+  /// that is nested too deeply; then the result is meaningless. Symbols may be any: the caller
+  /// checks them.
   Expr read() { return read(0); }
 
  private:

@@ -38,8 +38,10 @@ namespace parallax {
 
 /// Never fails; the text of a graph without abbreviated constants parses back to an equal graph.
 std::string print(const Graph& graph);
-/// Errors: kInvalidModel with the line number. Result values without an annotation get dtype f32
-/// and an empty shape, which `infer_graph` of ops/ fills in.
+/// Returns the graph of a text. Errors: kInvalidModel with the line number (a missing `end` has
+/// none). Result values without an annotation get dtype f32 and an empty shape, which `infer_graph`
+/// of ops/ fills in. Operators and attributes are not checked against their definitions, and
+/// verify() is left to the caller.
 Result<Graph> parse_graph(std::string_view text);
 
 }  // namespace parallax

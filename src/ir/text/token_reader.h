@@ -1,4 +1,5 @@
-// Reads names, punctuation and numbers of one line of the text form, token by token.
+// Reads names, punctuation and numbers of one line of the text form, token by token. Errors of its
+// functions: kInvalidModel, as syntax_error() of ir/text/lexer.h makes them.
 #pragma once
 
 #include <charconv>
@@ -15,7 +16,7 @@
 
 namespace parallax {
 
-/// The number that is all of `text`.
+/// Returns the number that is all of `text`; nullopt for other texts, and if T cannot hold it.
 template <class T>
 std::optional<T> number_in(std::string_view text) {
   T number{};
@@ -24,6 +25,8 @@ std::optional<T> number_in(std::string_view text) {
   return number;
 }
 
+/// The tokens of a line and a position among them. Base of the readers of constants and
+/// expressions.
 class TokenReader {
  protected:
   using Kind = Token::Kind;
@@ -33,24 +36,31 @@ class TokenReader {
   /// Goes on to another line.
   Status begin(std::string_view line);
 
+  /// Returns the next token and stays; kEnd behind the last. REQUIRES: begin() was called.
   const Token& peek() const { return tokens_[at_]; }
+  /// Returns the next token and goes behind it; stays at the end.
   Token next() { return tokens_[peek().kind == Kind::kEnd ? at_ : at_++]; }
+  /// Goes behind the next token if it is this punctuation; returns whether it is.
   bool accept(std::string_view punctuation) {
     if (!peek().is(punctuation)) return false;
     ++at_;
     return true;
   }
+  /// The same for a word without quotes.
   bool accept_word(std::string_view word) {
     if (!peek().is_word(word)) return false;
     ++at_;
     return true;
   }
+  /// The same for punctuation that must come; an error otherwise.
   Status expect(std::string_view punctuation);
+  /// Reads a name, with or without quotes.
   Result<std::string> name();
 
-  /// The text of a number with its sign: -3, 0.5, inf.
+  /// Reads a number and returns its text with its sign: -3, 0.5, inf, nan.
   Result<std::string> number();
 
+  /// Reads a list of numbers in brackets; refuses those that T cannot hold.
   template <class T>
   Result<std::vector<T>> numbers() {
     std::vector<T> result;
@@ -68,6 +78,7 @@ class TokenReader {
     return result;
   }
 
+  /// Reads a list of texts in quotes, in brackets.
   Result<std::vector<std::string>> texts();
 
  private:

@@ -59,7 +59,7 @@ struct LayerNormalizationParams : AxisParams<-1>, EpsilonParams {
 /// 1. Mean and variance are inputs 3 and 4, or in training those of the batch.
 struct BatchNormalizationParams : EpsilonParams {
   /// ONNX `momentum`: in training, outputs 1 and 2 are input * momentum + (statistic of the batch)
-  /// * (1 - momentum). Not read otherwise.
+  /// * (1 - momentum). Inference ignores it.
   float momentum = 0.9F;
   /// ONNX `training_mode` (since operator set 14; loaders set it for older nodes that train).
   /// Without it a node may have no outputs behind the first (kInvalidModel).
@@ -79,7 +79,7 @@ struct BatchNormalizationParams : EpsilonParams {
 struct GroupNormalizationParams : EpsilonParams {
   /// ONNX `num_groups`: must be given, at least 1; divides the channels. Otherwise kInvalidModel.
   std::int64_t num_groups = 0;
-  /// ONNX `stash_type`. Not read: sums are as precise as they can be.
+  /// ONNX `stash_type`, which is not read: sums are as precise as they can be.
   std::int64_t stash_type = 1;
 
   template <class Visitor>

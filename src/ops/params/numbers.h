@@ -116,7 +116,7 @@ struct IsInfParams {
 /// elsewhere.
 struct EyeLikeParams {
   /// ONNX `dtype`: ONNX's number of the result's type, a number or bool. Absent: that of the input.
-  /// No such type: kInvalidModel; another: kUnsupported.
+  /// Errors: kInvalidModel if there is no such type, kUnsupported for others.
   std::optional<std::int64_t> dtype;
   /// ONNX `k`: the diagonal, above the main one if positive, below if negative.
   std::int64_t k = 0;

@@ -229,7 +229,7 @@ const T* find_param(const Node& node, T Params::*member) {
 }
 
 /// Sets the attribute of a member, whatever it was: set_param(node, &CumSumParams::reverse, true).
-/// A value that equals the default is written as well. Of std::optional members the value is given.
+/// A value that equals the default is written as well. std::optional members are given their value.
 template <class Params, class T>
 void set_param(Attributes& attributes, T Params::*member, std::type_identity_t<T> value) {
   attributes.set(std::string(param_name(member)), attribute_value<T>(std::move(value)));

@@ -11,8 +11,8 @@ namespace parallax {
 /// Also the part that all but Dropout have.
 struct RandomParams {
   /// ONNX `dtype`: ONNX's number of the result's type; absent: the operator's default, which is the
-  /// input's type, f32 for RandomUniform and RandomNormal, i32 for Multinomial. No such type:
-  /// kInvalidModel; one that the operator cannot give: kUnsupported.
+  /// input's type, f32 for RandomUniform and RandomNormal, i32 for Multinomial. Errors:
+  /// kInvalidModel if there is no such type, kUnsupported for one that the operator cannot give.
   std::optional<std::int64_t> dtype;
   /// ONNX `seed`: its bits are the key of the generator (kernels/reference/philox.h). Absent: a
   /// hash of the node's name, so that two nodes without seeds differ.
@@ -27,7 +27,8 @@ struct RandomParams {
 
 /// RandomUniformLike: uniform numbers of the shape of the input.
 struct UniformParams : RandomParams {
-  /// ONNX `high` and `low`: results are low + (high - low) u, u being in [0, 1). Not checked.
+  /// ONNX `high` and `low`: results are low + (high - low) u, u being in [0, 1). Any numbers are
+  /// accepted.
   float high = 1, low = 0;
 
   template <class Visitor>
@@ -40,7 +41,7 @@ struct UniformParams : RandomParams {
 
 /// RandomNormalLike: normal numbers of the shape of the input.
 struct NormalParams : RandomParams {
-  /// ONNX `mean` and `scale`, the standard deviation. Not checked.
+  /// ONNX `mean` and `scale`, the standard deviation. Any numbers are accepted.
   float mean = 0, scale = 1;
 
   template <class Visitor>

@@ -24,7 +24,7 @@ struct RecurrentParams {
   /// ONNX `hidden_size`: elements of a state. The weights tell it as well and must agree
   /// (kInvalidModel).
   std::optional<std::int64_t> hidden_size;
-  /// ONNX `clip`: inputs of activations are held within [-clip, clip]. Not negative, otherwise
+  /// ONNX `clip`: inputs of activations are held within [-clip, clip]. A negative number or NaN is
   /// kInvalidModel. Absent: they are not.
   std::optional<float> clip;
   /// ONNX `activations`: the functions of each direction, one after the other, 3 for LSTM (f, g,

@@ -145,7 +145,7 @@ struct OpDef {
   /// Kernels apply Node::epilogue.
   bool epilogue = false;
   /// Inputs whose *values* decide the output's shape (Reshape's shape, Slice's starts...): bit i =
-  /// input i. infer_runtime() needs their bytes, and delegates get them as parameters of a node.
+  /// input i. infer_runtime() needs their bytes.
   std::uint32_t shape_inputs = 0;
   /// Returns whether input `input`, of any number, is one of them.
   bool decides_shape(std::size_t input) const {

@@ -1,7 +1,7 @@
 // Attributes of the operators of ai.onnx.ml on categories and maps: what is looked up lies in
 // attributes. Inference is in ops/labels.cc, kernels are in kernels/objects. The operators run on
-// objects, never on delegates. Floats compare by value, NaN as equal to itself; if a key occurs
-// twice, the last entry counts.
+// objects, never on delegates. Floats compare by value, NaN as equal to itself. If a key or
+// category occurs twice, its last entry counts; in the vocabulary of DictVectorizer the first.
 #pragma once
 
 #include "ops/params/params.h"

@@ -7,8 +7,8 @@
 
 namespace parallax {
 
-/// Softmax, LogSoftmax and Hardmax: the one axis that adds up to 1. Operator sets before 13
-/// flattened the axes from `axis` on: a loader rewrites such nodes.
+/// Softmax, LogSoftmax and Hardmax: the one axis along which elements are compared. Operator sets
+/// before 13 flattened the axes from `axis` on: a loader rewrites such nodes.
 using SoftmaxParams = AxisParams<-1>;
 
 /// LpNormalization: x / norm along the axis; 0 if the norm is 0.
@@ -27,8 +27,8 @@ struct LpNormalizationParams : AxisParams<-1> {
 /// The number that keeps a division from one by zero. Base of the structs below, whose nodes
 /// kernels may read through it alone.
 struct EpsilonParams {
-  /// ONNX `epsilon`: added to the variance (or to the mean of squares) before its root. Not
-  /// checked.
+  /// ONNX `epsilon`: added to the variance (or to the mean of squares) before its root. Any number
+  /// is accepted.
   float epsilon = 1e-5F;
 
   template <class Visitor>

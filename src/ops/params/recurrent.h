@@ -25,7 +25,7 @@ struct RecurrentParams {
   /// (kInvalidModel).
   std::optional<std::int64_t> hidden_size;
   /// ONNX `clip`: inputs of activations are held within [-clip, clip]. A negative number or NaN is
-  /// kInvalidModel. Absent: they are not.
+  /// kInvalidModel. Absent: no limit.
   std::optional<float> clip;
   /// ONNX `activations`: the functions of each direction, one after the other, 3 for LSTM (f, g,
   /// h), 2 for GRU (f, g), 1 for RNN (f); names in any case. Empty: the operator's own, Sigmoid for
@@ -33,7 +33,7 @@ struct RecurrentParams {
   /// name: kInvalidModel.
   std::vector<std::string> activations;
   /// ONNX `activation_alpha` and `activation_beta`: those functions that have an alpha or a beta
-  /// take the next of the list each, or their default after its end.
+  /// read the next of the list each, or have their default after its end.
   std::vector<float> alphas, betas;
 
   template <class Visitor>
@@ -50,7 +50,7 @@ struct RecurrentParams {
 
 /// LSTM: input, output, forget and cell gates, in this order of the rows of W, R and B.
 struct LstmParams : RecurrentParams {
-  /// ONNX `input_forget`: the forget gate is 1 - the input gate, and its rows are not read.
+  /// ONNX `input_forget`: the forget gate is 1 - the input gate; its own rows do not count.
   bool input_forget = false;
 
   template <class Visitor>

@@ -9,8 +9,8 @@ namespace parallax {
 
 /// SequenceEmpty (since operator set 11): a sequence without tensors.
 struct SequenceEmptyParams {
-  /// ONNX `dtype`: the type of tensors that may join it, as ONNX numbers types; 1 is f32. Neither
-  /// in kAllTypes nor string: kUnsupported.
+  /// ONNX `dtype`: the type of tensors that may join it, as ONNX numbers types; 1 is f32. Types
+  /// other than those of kAllTypes and string are kUnsupported.
   std::int64_t dtype = 1;
 
   template <class Visitor>

@@ -45,7 +45,8 @@ Status expect_one_element(const InferContext& context, std::size_t i);
 int rank_of(const InferInput& input);
 /// Returns an axis made non-negative; refuses one outside [-rank, rank).
 Result<int> checked_axis(const InferContext& context, std::int64_t axis, int rank);
-/// Returns the dtype of ONNX's number `code`, or `fallback`. kUnsupported if it is not in `types`.
+/// Returns the dtype of ONNX's number `code`, or `fallback` if there is no code; either must be in
+/// `types`, otherwise kUnsupported. A number of no dtype is kInvalidModel.
 Result<DType> stated_dtype(const InferContext& context, std::optional<std::int64_t> code,
                            DTypeSet types, DType fallback);
 /// Returns axes made non-negative; refuses those out of range and repeated ones.
@@ -78,7 +79,7 @@ bool is_non_negative(const Expr& a);
 std::vector<InferOutput> one_output(DType dtype, Shape shape, Content content = {});
 
 /// Returns the single number of a constant, truncated to an integer; nullopt if it is NaN or does
-/// not fit, or if the constant has several.
+/// not fit, if the constant has several, and for floats of 16 bits.
 std::optional<std::int64_t> whole_number(const Constant& constant);
 
 /// Returns whether content can hold elements of this type.

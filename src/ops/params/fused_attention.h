@@ -48,7 +48,7 @@ struct FusedAttentionParams {
   /// Its attributes lie among the node's as fill, fill_where and fill_last.
   AttentionFill fill;
   /// The operand is Transpose(input, perm), the output Transpose(result, y_perm); an empty
-  /// permutation changes no axis. Kernels read through strides and copy no operand for them.
+  /// permutation changes no axis.
   Perm q_perm, k_perm, v_perm, y_perm;
 
   template <class Visitor>

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <type_traits>
+
+#include "parallax/elements.h"
 
 namespace parallax {
 
@@ -133,20 +133,14 @@ std::vector<InferOutput> one_output(DType dtype, Shape shape, Content content) {
 }
 
 std::optional<std::int64_t> whole_number(const Constant& constant) {
-  using Number = std::optional<std::int64_t>;
-  return dispatch<kNumericTypes>(constant.dtype, [&](auto type) -> Number {
-    using T = typename decltype(type)::type;
-    if constexpr (!std::is_arithmetic_v<T>) {
-      return std::nullopt;
-    } else {
-      T value{};
-      if (constant.bytes.size() != sizeof(T)) return std::nullopt;
-      std::memcpy(&value, constant.bytes.data(), sizeof(T));
-      constexpr double kLimit = 9.0e18;
-      if (!(std::fabs(static_cast<double>(value)) < kLimit)) return std::nullopt;
-      return static_cast<std::int64_t>(value);
-    }
-  });
+  const DType dtype = constant.dtype;
+  if (!contains(kNumericTypes, dtype) || std::ssize(constant.bytes) != size_of(dtype))
+    return std::nullopt;
+  const auto number = read_element<double>(dtype, constant.bytes.data(), 0);
+  constexpr double kLimit = 9.0e18;
+  if (!(std::fabs(number) < kLimit)) return std::nullopt;
+  if (contains(kFloatTypes, dtype)) return static_cast<std::int64_t>(number);
+  return read_element<std::int64_t>(dtype, constant.bytes.data(), 0);
 }
 
 std::optional<std::size_t> content_size(const Shape& shape) {

@@ -79,7 +79,7 @@ bool is_non_negative(const Expr& a);
 std::vector<InferOutput> one_output(DType dtype, Shape shape, Content content = {});
 
 /// Returns the single number of a constant, truncated to an integer; nullopt if it is NaN or does
-/// not fit, if the constant has several, and for floats of 16 bits.
+/// not fit, and if the constant has several.
 std::optional<std::int64_t> whole_number(const Constant& constant);
 
 /// Returns whether content can hold elements of this type.

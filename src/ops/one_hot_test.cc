@@ -10,6 +10,8 @@ TEST(OneHotTest, Shapes) {
       {"input i f32 [b]\nconst d f32 [1] = [3.0]\ninput v u8 [2]\n"
        "y = OneHot(i, d, v) {axis = 0}\noutput y",
        "uint8 3xb"},
+      {"input i i64 [b]\nconst d f16 [] = [5.5]\ninput v f32 [2]\ny = OneHot(i, d, v)\noutput y",
+       "float32 bx5"},
       {"input i i32 []\nsymbolic d i64 [1] = [s]\ninput v bool [2]\ny = OneHot(i, d, v)\noutput y",
        "bool s"},
       {"input i i32 [2]\ninput d i64 []\ninput v f32 [2]\ny = OneHot(i, d, v) {axis = -2}\noutput "

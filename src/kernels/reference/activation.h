@@ -1,5 +1,7 @@
 // Scalar activation functions as ONNX defines them, and activate(), which kernels apply to their
 // results (epilogues). T is float or double, computed in T without wider intermediates. Pure.
+// Reference kernels call these for each element; kernels/cpu/math_inl.h has vectorised forms of
+// them, whose results may differ by a few ulp.
 #pragma once
 
 #include <algorithm>
@@ -15,31 +17,36 @@ template <class T>
 T relu_of(T x) {
   return x < T{0} ? T{0} : x;  // NaN stays NaN, -0 stays -0
 }
-/// 1 / (1 + exp(-x)); exp may overflow to infinity, which gives 0.
+/// 1 / (1 + exp(-x)); exp may overflow to infinity, which gives 0. 0 for -inf, 1 for +inf.
 template <class T>
 T sigmoid_of(T x) {
   return T{1} / (T{1} + std::exp(-x));
 }
-/// x * sigmoid(alpha x), also known as Swish.
+/// x * sigmoid(alpha x), also known as Swish. The product with sigmoid(-inf) = 0 makes -inf a NaN
+/// if alpha is positive.
 template <class T>
 T silu_of(T x, T alpha = T{1}) {
   return x * sigmoid_of(alpha * x);
 }
 /// x / 2 * (1 + erf(x / sqrt(2))). 1 + erf(z) is computed as erfc(-z), which stays accurate where
-/// the sum would cancel.
+/// the sum would cancel. -inf gives NaN, as -inf * 0 does.
 template <class T>
 T gelu_of(T x) {
   // The factor is -1 / sqrt(2).
   return T{0.5} * x * std::erfc(x * static_cast<T>(-0.70710678118654752));
 }
-/// Gelu with approximate = "tanh": x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))).
+/// Gelu with approximate = "tanh": x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3))). The
+/// formula is that of Hendrycks and Gimpel (Gaussian error linear units, 2016); it is within about
+/// 1e-3 of gelu_of(). -inf gives NaN.
 template <class T>
 T gelu_tanh_of(T x) {
   // 0.7978.. is sqrt(2 / pi).
   const T cubed = static_cast<T>(0.044715) * x * x * x;
   return T{0.5} * x * (T{1} + std::tanh(static_cast<T>(0.79788456080286536) * (x + cubed)));
 }
-/// x * max(0, min(1, x / 6 + 0.5)).
+/// x * max(0, min(1, x / 6 + 0.5)). ONNX fixes these two numbers for HardSwish, unlike for
+/// HardSigmoid, which has attributes alpha and beta. The factor 1 / 6 is rounded to T before the
+/// product.
 template <class T>
 T hard_swish_of(T x) {
   return x * std::clamp(x * (T{1} / T{6}) + T{0.5}, T{0}, T{1});
@@ -51,34 +58,39 @@ T clip_of(T x, T low, T high) {
   return x > high ? high : x;
 }
 
-/// x; alpha x if x < 0.
+/// x; alpha x if x < 0. NaN and -0 stay. ONNX's default for alpha is 0.01; callers pass the
+/// attribute.
 template <class T>
 T leaky_relu_of(T x, T alpha) {
   return x < T{0} ? alpha * x : x;
 }
-/// x; alpha (exp(x) - 1) if x < 0.
+/// x; alpha (exp(x) - 1) if x < 0. The difference is computed by expm1(), which is accurate for x
+/// near 0, where exp(x) - 1 would cancel.
 template <class T>
 T elu_of(T x, T alpha) {
   return x < T{0} ? alpha * std::expm1(x) : x;
 }
-/// max(0, min(1, alpha x + beta)).
+/// max(0, min(1, alpha x + beta)). alpha and beta are the attributes of HardSigmoid, by default 0.2
+/// and 0.5.
 template <class T>
 T hard_sigmoid_of(T x, T alpha, T beta) {
   return clip_of(alpha * x + beta, T{0}, T{1});
 }
-/// log(1 + exp(x)), as max(x, 0) + log1p(exp(-|x|)) so that exp cannot overflow.
+/// log(1 + exp(x)), as max(x, 0) + log1p(exp(-|x|)) so that exp cannot overflow. NaN gives NaN,
+/// -inf gives 0.
 template <class T>
 T softplus_of(T x) {
   return (x > T{0} ? x : T{0}) + std::log1p(std::exp(-std::fabs(x)));
 }
-/// x * tanh(softplus(x)).
+/// x * tanh(softplus(x)). -inf gives NaN, as -inf * 0 does.
 template <class T>
 T mish_of(T x) {
   return x * std::tanh(softplus_of(x));
 }
 
 /// Applies an activation of ir/activations.def; Gelu is the exact one, as passes fuse no other.
-/// Returns x for kIdentity and for integer T.
+/// Returns x for kIdentity and for integer T. Kernels of products and convolutions call it once for
+/// each result, after all sums and the bias.
 template <class T>
 T activate(const Activation& activation, T x) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -118,7 +130,8 @@ T activate(const Activation& activation, T x) {
 }
 
 /// Variant for any element type T: computes in f32 and converts back; returns x for kIdentity.
-/// Nodes of other types than f32 always have kIdentity, as passes fuse no activation into them.
+/// Nodes of other types than f32 always have kIdentity, as passes fuse no activation into them. f64
+/// also goes through f32 here; activate() itself computes in double.
 template <class T>
 T activate_as(const Activation& activation, T x) {
   return activation ? static_cast<T>(activate(activation, static_cast<float>(x))) : x;

@@ -1,5 +1,6 @@
 // Lines of a dense row-major tensor along one axis, for kernels that work on each line on its own
-// (cumulative sums and products). Plain values.
+// (cumulative sums and products). Plain values. Such kernels cut tiles between lines: elements of a
+// line depend on each other, so that a line is never shared by two tiles.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +15,7 @@ struct AxisLines {
   /// empty).
   std::int64_t length = 1, step = 1, count = 0;
 
-  /// REQUIRES: 0 <= axis < dims.rank().
+  /// REQUIRES: 0 <= axis < dims.rank(). Dimensions may be 0: then there are no lines.
   AxisLines(const Dims& dims, int axis)
       : length(dims[axis]), step(count_of(dims, axis + 1, dims.rank())) {
     const std::int64_t elements = dims.elements();
@@ -24,7 +25,8 @@ struct AxisLines {
   /// Returns the offset of the first element of line `i`, i in [0, count).
   /// Lines are numbered in row-major order of the other axes.
   std::int64_t start(std::int64_t i) const { return i / step * length * step + i % step; }
-  /// Number of tiles if each covers whole lines, about `elements` elements in all.
+  /// Number of tiles if each covers whole lines, about `elements` elements in all. A line that is
+  /// longer is a tile of its own; 0 if there are no lines.
   std::int64_t tiles(std::int64_t elements) const {
     return tile_count(count,
                       std::max<std::int64_t>(elements / std::max<std::int64_t>(length, 1), 1));

@@ -1,5 +1,6 @@
 // Helpers of the reference kernels: element types as C++ types, errors, element access. Only
-// kernels/ includes this. Functions are pure.
+// kernels/ includes this. Functions are pure. Tiles of reference kernels are cut by shapes and the
+// constants below, never by caches or instruction sets.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +26,8 @@ namespace parallax {
 using KernelResult = Result<std::unique_ptr<Kernel>>;
 
 /// A bool as memory holds it: any byte but 0 is true. Files and users may supply bytes other than 0
-/// and 1, which a C++ bool must not hold.
+/// and 1, which a C++ bool must not hold. Copies keep the byte as it is; only a conversion from
+/// bool normalises it.
 struct BoolByte {
   std::uint8_t byte = 0;  ///< as stored; constructors write 0 or 1
   BoolByte() = default;
@@ -37,7 +39,8 @@ static_assert(sizeof(BoolByte) == 1);
 
 /// Calls make(std::type_identity<T>{}), which returns a KernelResult, with the C++ type of `dtype`,
 /// BoolByte for bool. Returns a null kernel if `dtype` is not a native type of the set: kernels
-/// compute in native types only, and the registry widens tensors of other types.
+/// compute in native types only, and the registry widens tensors of other types. Errors: those of
+/// `make`.
 template <DTypeSet kSet, class Make>
 KernelResult make_for(DType dtype, Make make) {
   return dispatch<kSet & kNativeTypes>(dtype, [&](auto type) -> KernelResult {
@@ -46,7 +49,8 @@ KernelResult make_for(DType dtype, Make make) {
   });
 }
 /// Variant that passes the unsigned integer of the element's size, for kernels that only move
-/// elements. Returns a null kernel for elements smaller than a byte.
+/// elements. Returns a null kernel for elements smaller than a byte. Floats and integers of a size
+/// share one kernel, so that it is compiled four times only.
 template <class Make>
 KernelResult make_for_size(DType dtype, Make make) {
   switch (size_of(dtype)) {
@@ -81,12 +85,15 @@ inline Status require_all_inputs(const KernelRequest& request) {
   return {};
 }
 
-/// Elements of one tile of an operator that does little work per element.
+/// Elements of one tile of an operator that does little work per element. Kernels whose elements
+/// cost more use a fraction of it.
 inline constexpr std::int64_t kElementsPerTile = 1 << 15;
-/// Multiply-accumulate operations of one tile of a matrix product or convolution.
+/// Multiply-accumulate operations of one tile of a matrix product or convolution. A tile has whole
+/// rows or pixels, so one may have more.
 inline constexpr std::int64_t kMacsPerTile = 1 << 18;
 
-/// Read and write element `i` of memory of any alignment.
+/// Read and write element `i` of memory of any alignment. `i` counts elements of T from `bytes` on,
+/// without a check of bounds: kernels derive it from shapes that were inferred before.
 template <class T>
 T load_element(const std::byte* bytes, std::int64_t i) {
   T value;
@@ -97,12 +104,14 @@ template <class T>
 void store_element(std::byte* bytes, std::int64_t i, T value) {
   std::memcpy(bytes + i * static_cast<std::int64_t>(sizeof(T)), &value, sizeof(T));
 }
-/// Returns element `i` of a tensor of any alignment. REQUIRES: `dtype` is kI64 or kI32.
+/// Returns element `i` of a tensor of any alignment. For axes, shapes and indices that are inputs:
+/// they may be read from a mapped file at any address. REQUIRES: `dtype` is kI64 or kI32.
 inline std::int64_t load_index(const std::byte* bytes, DType dtype, std::int64_t i) {
   return dtype == DType::kI64 ? load_element<std::int64_t>(bytes, i)
                               : load_element<std::int32_t>(bytes, i);
 }
-/// Returns `axis` counted from the front. REQUIRES: -rank <= axis < rank.
+/// Returns `axis` counted from the front. Callers check the range first: attributes in shape
+/// inference, axes that are inputs in run_tile(). REQUIRES: -rank <= axis < rank.
 inline int positive_axis(std::int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
@@ -114,7 +123,8 @@ inline std::int64_t count_of(const Dims& dims, int begin, int end) {
 }
 
 /// Add, subtract and multiply: integers wrap modulo 2^bits without undefined behaviour, floats
-/// follow IEEE 754.
+/// follow IEEE 754. Kernels use them for sums and products of elements, so that overflow is
+/// defined.
 template <class T>
 T wrap_add(T a, T b) {
   if constexpr (std::is_integral_v<T>) {

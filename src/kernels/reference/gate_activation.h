@@ -11,7 +11,8 @@ namespace parallax {
 
 /// Applies `activation` to x, which the caller has already limited to [-clip, clip]. Alpha and beta
 /// have their defaults filled in (ops/recurrent.h). Computes in double whatever the tensors' type
-/// is. NaN yields NaN.
+/// is. NaN yields NaN. The parameters' defaults are those of the operators of the same name, e.g.
+/// 0.2 and 0.5 of HardSigmoid and 0.01 of LeakyRelu.
 inline double gate_of(const GateActivation& activation, double x) {
   // Functions without parameters ignore them.
   const auto alpha = static_cast<double>(activation.alpha);

@@ -15,7 +15,8 @@ namespace parallax {
 /// Elements between neighbours along each axis; entries from the rank on are 0.
 using Strides = std::array<std::int64_t, Dims::kMaxRank>;
 
-/// Returns the strides of a dense row-major tensor.
+/// Returns the strides of a dense row-major tensor. The last axis has stride 1; a tensor of rank 0
+/// has none.
 inline Strides row_major_strides(const Dims& dims) {
   Strides strides{};
   std::int64_t stride = 1;
@@ -27,7 +28,9 @@ inline Strides row_major_strides(const Dims& dims) {
 }
 
 /// Returns the strides that present a dense tensor of dimensions `from` as one of dimensions `to`:
-/// 0 along axes that are repeated. REQUIRES: `from` broadcasts to `to`.
+/// 0 along axes that are repeated. Axes are aligned at their ends, and missing leading ones count
+/// as repeated (numpy's rule). Axes of size 1 get stride 0, which an index of 0 does not need.
+/// REQUIRES: `from` broadcasts to `to`.
 inline Strides broadcast_strides(const Dims& from, const Dims& to) {
   const Strides dense = row_major_strides(from);
   Strides strides{};
@@ -38,7 +41,9 @@ inline Strides broadcast_strides(const Dims& from, const Dims& to) {
   return strides;
 }
 
-/// A row-major index space and the strides of N operands in it, in elements. Immutable.
+/// A row-major index space and the strides of N operands in it, in elements. Immutable. Its
+/// elements are numbered in row-major order, which tiles are ranges of; made once when a kernel is
+/// made and shared by its tiles.
 template <std::size_t N>
 class IndexSpace {
  public:
@@ -46,7 +51,8 @@ class IndexSpace {
   using Offsets = std::array<std::int64_t, N>;
 
   /// Removes axes of size 1 and merges adjacent axes that are contiguous for all operands, so that
-  /// rows are long. The order of elements stays. A space without axes has one element.
+  /// rows are long. The order of elements stays. A space without axes has one element. A dimension
+  /// may be 0: then for_rows() must be called for empty ranges only.
   IndexSpace(const Dims& dims, const std::array<Strides, N>& strides) {
     for (int axis = 0; axis < dims.rank(); ++axis) {
       if (dims[axis] != 1) add_axis(dims[axis], strides, static_cast<std::size_t>(axis));
@@ -127,6 +133,8 @@ class IndexSpace {
 
 /// Copies elements [begin, end) of `space`, operand 0 being the destination and operand 1 the
 /// source. T is any type of the elements' size; memory may have any alignment and must not overlap.
+/// Neither side is checked: strides and sizes of `space` must lie inside both memories. Tiles that
+/// copy disjoint ranges may run concurrently if the destination's stride is 0 along no axis.
 template <class T>
 void copy_elements(const IndexSpace<2>& space, std::int64_t begin, std::int64_t end,
                    const std::byte* source, std::byte* destination) {

@@ -1,4 +1,5 @@
-// Index checks and reductions of the Gather and Scatter operators. Pure.
+// Index checks and reductions of the Gather and Scatter operators. Pure. Indices come from tensors,
+// so each is checked while the kernel runs.
 #pragma once
 
 #include <fmt/core.h>
@@ -10,8 +11,9 @@
 
 namespace parallax {
 
-/// Returns `index`, counted from the end if negative, as one in [0, dim). Errors: kOutOfRange,
-/// stage kRun, naming index, axis and dimension.
+/// Returns `index`, counted from the end if negative, as one in [0, dim). `axis` is for the message
+/// alone. An empty axis, `dim` 0, has no valid index. Errors: kOutOfRange, stage kRun, naming
+/// index, axis and dimension.
 inline Result<std::int64_t> checked_index(std::int64_t index, int axis, std::int64_t dim) {
   if (index < -dim || index >= dim) {
     return run_error(
@@ -22,7 +24,9 @@ inline Result<std::int64_t> checked_index(std::int64_t index, int axis, std::int
 }
 
 /// Returns the new element. Sums and products of integers wrap; an update of NaN wins kMin and
-/// kMax, and so does an old NaN. Bools support kNone only and otherwise return the update.
+/// kMax, and so does an old NaN. Bools support kNone only and otherwise return the update. `old` is
+/// the element in the output, which several updates may name; callers apply them one after the
+/// other in row-major order of the updates.
 template <class T>
 T reduce(ScatterReduction reduction, T old, T update) {
   // x != x is true for NaN alone.

@@ -14,7 +14,8 @@ struct Moments {
 
 /// Returns the moments of `count` contiguous elements. The variance is the mean of squared
 /// distances from the mean (divided by count, not count - 1), computed in a second pass; if not
-/// `centered`, the mean of squares (RMS normalisation). REQUIRES: count > 0, else results are NaN.
+/// `centered`, the mean of squares (RMS normalisation). Sums go from the first to the last element
+/// in one accumulator. REQUIRES: count > 0, else results are NaN.
 template <class T>
 Moments moments_of(const T* x, std::int64_t count, double epsilon, bool centered) {
   // Two passes: the difference of sums of squares would cancel for a mean far from 0.

@@ -17,7 +17,8 @@ namespace parallax {
 struct IntegerRange {
   std::int64_t low = 0, high = 0;
 };
-/// Returns the range of an integer type of at most 32 bits, nullopt for other types.
+/// Returns the range of an integer type of at most 32 bits, nullopt for other types. For example
+/// [-8, 7] for i4, [0, 255] for u8.
 inline std::optional<IntegerRange> integer_range(DType dtype) {
   const DTypeInfo& type = info_of(dtype);
   if (type.bits < 1 || type.bits > 32) return std::nullopt;
@@ -29,7 +30,8 @@ inline std::optional<IntegerRange> integer_range(DType dtype) {
 }
 
 /// Returns element `i`, sign-extended if signed, from memory of any alignment. Elements of less
-/// than a byte are packed, the first one in the low bits. REQUIRES: integer_range(dtype).
+/// than a byte are packed, the first one in the low bits. `i` counts elements, not bytes. i4, u4,
+/// i2 and u2 share bytes. REQUIRES: integer_range(dtype).
 inline std::int64_t load_integer(DType dtype, const std::byte* bytes, std::int64_t i) {
   // Loads the bits into the low end of a word, then extends the sign.
   const int bits = info_of(dtype).bits;
@@ -47,7 +49,9 @@ inline std::int64_t load_integer(DType dtype, const std::byte* bytes, std::int64
 }
 
 /// Writes element `i`. Elements that share a byte with it keep their values, but the byte is read
-/// and written: tiles must not share bytes. REQUIRES: `value` is in integer_range(dtype).
+/// and written: tiles must not share bytes. Tiles of elements of `bits` < 8 must begin at multiples
+/// of 8 / bits. Memory may have any alignment; higher bits of `value` are dropped. REQUIRES:
+/// `value` is in integer_range(dtype).
 inline void store_integer_element(DType dtype, std::int64_t value, std::byte* bytes,
                                   std::int64_t i) {
   const int bits = info_of(dtype).bits;
@@ -65,7 +69,9 @@ inline void store_integer_element(DType dtype, std::int64_t value, std::byte* by
 }
 
 /// Returns x / scale rounded to the nearest integer, ties to even, plus `zero`, limited to the
-/// range. Divides in T (float or double). NaN gives `zero`.
+/// range. Divides in T (float or double). NaN gives `zero`. Infinities and quotients that do not
+/// fit give an end of the range. A scale of 0 gives NaN or an infinity as the quotient and is
+/// handled as these are.
 template <class T>
 std::int64_t quantised(T x, T scale, std::int64_t zero, const IntegerRange& range) {
   // Adds and compares in double, which holds all 32-bit integers.
@@ -78,7 +84,7 @@ std::int64_t quantised(T x, T scale, std::int64_t zero, const IntegerRange& rang
 
 /// Maps elements of the dense input x of a QuantizeLinear or DequantizeLinear node to their scales:
 /// one for all, one per index along the attribute `axis`, or one per block of `block_size`
-/// neighbours along it.
+/// neighbours along it. Made when the kernel is made and copied into it; its functions are pure.
 class ScaleOrder {
  public:
   /// Reads the shapes of the node's inputs 0 (x) and 1 (scale). REQUIRES: they pass the checks of
@@ -109,7 +115,8 @@ class ScaleOrder {
   }
 
   /// Returns a number of elements from `element` on that share its scale, at least 1; it may exceed
-  /// what is left of the tensor, and is 1 for blocks.
+  /// what is left of the tensor, and is 1 for blocks. Loops use it to look up a scale once for many
+  /// elements. REQUIRES: element >= 0.
   std::int64_t run(std::int64_t element) const {
     if (one_) return std::numeric_limits<std::int64_t>::max() - element;
     return blocked_ ? 1 : inner_ - element % inner_;

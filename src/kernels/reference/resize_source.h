@@ -1,5 +1,6 @@
 // Maps positions of a resized tensor to elements of the original, for every kernel of Resize.
-// Positions are computed in single precision, as ONNX Runtime does.
+// Positions are computed in single precision, as ONNX Runtime does. Stages: shapes and attributes
+// are read when the kernel is made; scales, if they are inputs, when it runs. Functions are pure.
 #pragma once
 
 #include <array>
@@ -18,7 +19,8 @@ struct ResizeScale {
   float below = 1;  ///< size of the original, or 1
 };
 
-/// Source of one position of one axis: (1 - fraction) * x[low] + fraction * x[low + 1].
+/// Source of one position of one axis: (1 - fraction) * x[low] + fraction * x[low + 1]. Index low +
+/// 1 is read only if `fraction` is not 0, so it is always inside the original.
 struct ResizeSource {
   std::int64_t low = 0;  ///< in [0, size of the original)
   float fraction = 0;    ///< in [0, 1); 0 at the last element and for kNearest
@@ -37,7 +39,9 @@ struct ResizeShape {
   float extrapolation = 0;  ///< extrapolation_value
   ResizeCoordinates coordinates{};
   ResizeRounding rounding{};
-  std::array<int, Dims::kMaxRank> entry{};  ///< index in scales or sizes per axis; -1: none
+  /// Index in scales or sizes per axis; -1: none. Axes that the attribute `axes` leaves out have
+  /// none and keep their size.
+  std::array<int, Dims::kMaxRank> entry{};
 
   bool linear() const { return mode == ResizeMode::kLinear; }
   /// Returns whether resize_source() and resize_scale() suffice; else resize_taps.h is needed.
@@ -53,7 +57,9 @@ struct ResizeShape {
   }
 };
 
-/// Read the attributes. Those of `layout` NHWC number axes as NCHW does.
+/// Read the attributes. Those of `layout` NHWC number axes as NCHW does. The first reads the shapes
+/// of input 0 and output 0 of the request, so the output's size must be known; the second serves
+/// delegates and tables that have no request.
 ResizeShape resize_shape(const KernelRequest& request);
 ResizeShape resize_shape(const Attributes& attributes, const Dims& in, const Dims& out);
 
@@ -61,10 +67,12 @@ ResizeShape resize_shape(const Attributes& attributes, const Dims& in, const Dim
 bool resized_by_scales(const KernelRequest& request);
 
 /// Returns the position on the original of element `i` of an axis resized from `in` to `out`
-/// elements, in elements. REQUIRES: `mode` is not kCrop.
+/// elements, in elements. `in` and `out` are the axis' sizes; align_corners and the PyTorch form
+/// give 0 if `out` is 1. The result may lie outside the original. REQUIRES: `mode` is not kCrop.
 float resize_coordinate(ResizeCoordinates mode, std::int64_t i, std::int64_t in, std::int64_t out,
                         ResizeScale scale);
-/// Returns `x` as a whole number, rounded by `rounding`.
+/// Returns `x` as a whole number, rounded by `rounding`. An integer stays; kFloor and kCeil always
+/// round in their direction, the kPrefer forms only at fractions of exactly 0.5.
 float resize_rounded(ResizeRounding rounding, float x);
 
 /// Returns the scale of an axis: its element of `scales`, the f32 bytes of input 2 at any
@@ -73,8 +81,9 @@ float resize_rounded(ResizeRounding rounding, float x);
 ResizeScale resize_scale(const ResizeShape& shape, int axis, const std::byte* scales,
                          bool by_scales);
 
-/// Returns the source of position `i` of an axis, clamped to the original. REQUIRES:
-/// shape.is_plain().
+/// Returns the source of position `i` of an axis, clamped to the original. Positions before the
+/// first element read it, those past the last one read that. An axis of equal sizes and scale 1 is
+/// copied, whatever the coordinates' mode. REQUIRES: shape.is_plain().
 ResizeSource resize_source(const ResizeShape& shape, int axis, std::int64_t i, ResizeScale scale);
 
 }  // namespace parallax

@@ -1,5 +1,6 @@
 // Elements of an axis, and their weights, from which one position of a resized tensor is computed,
-// for all modes of Resize. Pure.
+// for all modes of Resize. Pure. Where resize_source.h covers the modes, kernels use it instead: it
+// has at most two elements per axis.
 #pragma once
 
 #include <cstdint>
@@ -17,6 +18,8 @@ struct ResizeTap {
 };
 
 /// Inputs of Resize that are parameters; null if they are left out. Bytes may have any alignment.
+/// Pointers to inputs 1, 2 and 3 of the node. Sizes and regions have an element for each axis that
+/// the attribute `axes` names, in its order.
 struct ResizeInputs {
   const std::byte* region = nullptr;  ///< starts of all axes, then ends
   DType region_type = DType::kF32;
@@ -29,14 +32,20 @@ struct ResizeSpan {
   ResizeScale scale;
   double start = 0, end = 1;  ///< crop region (tf_crop_and_resize), 0 and 1 being the image's ends
 };
-/// Returns the scale and region of an axis. Errors: kInvalidInput if a scale is not positive.
+/// Returns the scale and region of an axis. Scales that are given win over sizes, except with
+/// keep_aspect_ratio_policy: then all named axes get the smallest (not_larger) or greatest
+/// (not_smaller) of their ratios. Errors: kInvalidInput if a scale is not positive.
 Result<ResizeSpan> resize_span(const ResizeShape& shape, int axis, const ResizeInputs& inputs);
 
-/// Returns the number of taps that a table needs per position of an axis, whatever the scale.
+/// Returns the number of taps that a table needs per position of an axis, whatever the scale. 1 for
+/// kNearest, 2 for kLinear, 4 for kCubic; with antialias and a shrinking axis 2 * (in / out) + 2
+/// times that, the quotient rounded down. Callers allocate tables by it.
 std::int64_t resize_tap_count(const ResizeShape& shape, int axis);
 /// Writes the resize_tap_count() taps of position `i`; the caller must skip those of weight 0.
 /// Returns false if the crop region puts the position outside the image: it gets
-/// extrapolation_value. Errors: kInvalidInput if the scale needs more taps.
+/// extrapolation_value. Indices are clamped to the original; weights add up to 1 with
+/// exclude_outside and when the filter is widened. REQUIRES: `taps` has resize_tap_count()
+/// elements, i is in [0, shape.out[axis]). Errors: kInvalidInput if the scale needs more taps.
 Result<bool> resize_taps(const ResizeShape& shape, int axis, std::int64_t i, const ResizeSpan& span,
                          std::span<ResizeTap> taps);
 

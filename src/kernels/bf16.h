@@ -6,7 +6,7 @@
 namespace parallax {
 
 /// Returns whether the CPU and the operating system support what kernels need for
-/// KernelRequest::precision kBf16.
+/// KernelRequest::precision kBf16. The answer does not change while the process runs.
 bool cpu_multiplies_bf16();
 /// Name of that instruction set, for messages to users.
 inline constexpr std::string_view kBf16InstructionSet = "AVX-512-BF16";

@@ -1,4 +1,6 @@
-// Tensors that a kernel reads or writes as if they had been transposed. Pure.
+// Tensors that a kernel reads or writes as if they had been transposed. Pure. The transpose is then
+// a matter of strides, and no copy is made. Kernels of matrix products and attention use it, and so
+// do delegates.
 #pragma once
 
 #include <array>
@@ -11,7 +13,9 @@
 namespace parallax {
 
 /// A dense tensor seen through a permutation of its axes. Element (i0, i1, ..) of the view is at
-/// offset sum of i[axis] * strides[axis] of the stored tensor.
+/// offset sum of i[axis] * strides[axis] of the stored tensor. The view owns no memory and knows no
+/// address: offsets are added to that of the tensor. Strides are those of a dense tensor, in
+/// another order.
 struct Permuted {
   Dims dims;                                           ///< sizes of the permuted axes
   std::array<std::int64_t, Dims::kMaxRank> strides{};  ///< elements; 0 from the rank on
@@ -19,7 +23,8 @@ struct Permuted {
 
 /// Returns Transpose(x, perm) as a view of a dense x with dimensions `stored`: axis i of the result
 /// is axis perm[i] of x. An empty `perm` gives x itself. For operands that a kernel reads
-/// transposed. REQUIRES: `perm` is empty or a permutation; negative axes are counted from the end.
+/// transposed. Example: stored [2, 3, 4] with perm [0, 2, 1] has dims [2, 4, 3] and strides [12, 1,
+/// 4]. REQUIRES: `perm` is empty or a permutation; negative axes are counted from the end.
 inline Permuted permuted(const Dims& stored, std::span<const std::int64_t> perm) {
   // Row-major strides of the stored tensor.
   std::array<std::int64_t, Dims::kMaxRank> dense{};
@@ -40,7 +45,8 @@ inline Permuted permuted(const Dims& stored, std::span<const std::int64_t> perm)
 
 /// Returns the view x for which Transpose(x, perm) is dense with dimensions `stored`: the inverse
 /// of permuted(). For results that a kernel writes transposed: it computes x, memory holds the
-/// transpose. REQUIRES: as permuted().
+/// transpose. Example: stored [2, 4, 3] with perm [0, 2, 1] has dims [2, 3, 4] and strides [12, 1,
+/// 3]. REQUIRES: as permuted().
 inline Permuted unpermuted(const Dims& stored, std::span<const std::int64_t> perm) {
   // Transposing by the inverse permutation undoes Transpose.
   std::array<std::int64_t, Dims::kMaxRank> inverse{};

@@ -1,15 +1,18 @@
 // Grouped-query attention, in which `group` query heads share one head of keys and values
 // (attribute kAttentionGroup). The axis of heads, the third from the end, is split in two: shared
 // heads, and the query heads that share one. Keys and values have size 1 along the second, so that
-// they broadcast. Nothing is copied: results are strided views. Pure.
+// they broadcast. Nothing is copied: results are strided views. Pure. Kernels of FusedAttention and
+// the OpenCL delegate call these when a kernel is made.
 #pragma once
 
 #include "kernels/permuted.h"
 
 namespace parallax {
 
-/// Splits the axis of heads into [heads / inner, inner]; other axes and strides stay. REQUIRES:
-/// rank 3 or more, `inner` divides the number of heads.
+/// Splits the axis of heads into [heads / inner, inner]; other axes and strides stay. The rank
+/// grows by one and must not exceed Dims::kMaxRank. Element [.., h / inner, h % inner, ..] of the
+/// result is element [.., h, ..] of x. REQUIRES: rank 3 or more, `inner` divides the number of
+/// heads.
 inline Permuted with_heads_split(const Permuted& x, std::int64_t inner) {
   Permuted result;
   for (int axis = 0; axis < x.dims.rank(); ++axis) {
@@ -27,7 +30,8 @@ inline Permuted with_heads_split(const Permuted& x, std::int64_t inner) {
 }
 
 /// Splits the heads of queries or of the result, [.., heads, length, size], into [.., heads /
-/// group, group, length, size]. REQUIRES: rank 3 or more, a multiple of `group` heads.
+/// group, group, length, size]. A group of 1 leaves x unchanged. REQUIRES: rank 3 or more, a
+/// multiple of `group` heads.
 inline Permuted split_heads(const Permuted& x, std::int64_t group) {
   return group == 1 ? x : with_heads_split(x, group);
 }
@@ -39,7 +43,8 @@ inline Permuted shared_heads(const Permuted& x, std::int64_t group) {
 }
 
 /// Returns the dimensions, with the axis of heads split, of a mask that broadcasts to the scores
-/// [.., heads, queries, keys]. An axis of size 1 serves all heads and becomes [1, 1].
+/// [.., heads, queries, keys]. An axis of size 1 serves all heads and becomes [1, 1]. Masks of rank
+/// below 3 have no axis of heads and stay as they are.
 inline Dims split_heads(const Dims& dims, std::int64_t group) {
   if (group == 1 || dims.rank() < 3) return dims;
   // A mask with one head serves all query heads; others have one per query head.

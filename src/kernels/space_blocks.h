@@ -1,5 +1,6 @@
 // DepthToSpace and SpaceToDepth as one strided copy, for the kernels of every library. Tensors are
-// NCHW, of any element type. Pure.
+// NCHW, of any element type. Pure. The mode decides how a channel is numbered: DCR puts the place
+// in the block before the result's channel, CRD after it.
 #pragma once
 
 #include <array>
@@ -12,13 +13,15 @@ namespace parallax {
 
 /// The output as a dense tensor of six axes, outermost first: sizes, and strides of the input along
 /// them, in elements. Element (i0, .., i5) of the output is the input's at sum of i[k] *
-/// strides[k].
+/// strides[k]. Sizes multiply to the output's elements; strides are not negative. Kernels hand both
+/// to their strided loops (IndexSpace, StridedLoop).
 struct SpaceBlocks {
   std::array<std::int64_t, 6> sizes{}, strides{};
 };
 
 /// Reads the axes of a DepthToSpace or SpaceToDepth from its shapes and the attributes blocksize
-/// and mode. REQUIRES: input and output have rank 4 and shapes that fit, blocksize is at least 1.
+/// and mode. Dimensions may be 0; then there is no element to copy. REQUIRES: input and output have
+/// rank 4 and shapes that fit, blocksize is at least 1.
 inline SpaceBlocks space_blocks(const KernelRequest& request) {
   // `place` numbers the pixels of a block in row-major order.
   const bool to_space = request.node.op == OpKind::kDepthToSpace;

@@ -15,7 +15,8 @@
 
 namespace parallax {
 
-/// Limit of the pixels of an image: a small file may claim any size.
+/// Limit of the pixels of an image: a small file may claim any size. Three bytes of each are 768
+/// MiB.
 inline constexpr std::int64_t kMaxPixels = std::int64_t{1} << 28;
 
 /// Size in pixels, as a file's header states it: check is_sane() before use.
@@ -29,20 +30,23 @@ struct ImageSize {
   }
 };
 
-/// Bytes of a file. A view: the memory must outlive it.
+/// Bytes of a file. A view: the memory must outlive it. Offsets and counts are bytes from the
+/// beginning of the file.
 class FileBytes {
  public:
   explicit FileBytes(std::span<const std::uint8_t> bytes) : bytes_(bytes) {}
 
+  /// Length of the file in bytes.
   std::int64_t size() const { return static_cast<std::int64_t>(bytes_.size()); }
   /// Returns whether bytes [at, at + count) exist; false for negative arguments.
   bool has(std::int64_t at, std::int64_t count) const {
     return at >= 0 && count >= 0 && at <= size() && count <= size() - at;
   }
-  /// Returns byte `at`. REQUIRES: has(at, 1).
+  /// Returns byte `at`. The bound is not checked here. REQUIRES: has(at, 1).
   std::uint8_t operator[](std::int64_t at) const { return bytes_[static_cast<std::size_t>(at)]; }
   /// Returns the unsigned number in the `count` bytes at `at`, 4 at most; 0 if the file ends before
-  /// the number does.
+  /// the number does. Thus decoders may read headers without checking the length first. REQUIRES: 0
+  /// <= count <= 4.
   std::int64_t number(std::int64_t at, int count, bool big_endian) const {
     if (!has(at, count)) return 0;
     std::int64_t value = 0;
@@ -52,7 +56,8 @@ class FileBytes {
     }
     return value;
   }
-  /// Compares bytes, so `text` may be a binary signature.
+  /// Compares bytes, so `text` may be a binary signature. A file that is shorter than `text` does
+  /// not start with it.
   bool starts_with(std::string_view text) const {
     if (!has(0, static_cast<std::int64_t>(text.size()))) return false;
     for (std::size_t i = 0; i < text.size(); ++i)
@@ -67,7 +72,8 @@ class FileBytes {
 };
 
 /// Writes pixels to memory in the requested format: [height, width, 3], or [height, width, 1] for
-/// kGray. Does not check bounds.
+/// kGray. Does not check bounds. Channels are in the order R, G, B for kRgb and B, G, R for kBgr, 8
+/// bits each; rows are dense, the top one first.
 class PixelWriter {
  public:
   /// `to` has room for all pixels of an image that is `width` pixels wide; null discards pixels,

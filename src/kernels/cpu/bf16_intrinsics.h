@@ -11,6 +11,8 @@
 #pragma GCC diagnostic ignored "-Wuninitialized"
 #include <immintrin.h>
 
+/// Attribute of functions that use them: the rest of their file is compiled for the baseline. Such
+/// functions run only if cpu_multiplies_bf16().
 #define PX_BF16 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
 
 namespace parallax {

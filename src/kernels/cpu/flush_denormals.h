@@ -10,6 +10,8 @@
 
 namespace parallax {
 
+/// The constructor changes the mode of the calling thread and the destructor restores the one
+/// before, so scopes may nest; they must end on the thread that they began on.
 class FlushDenormals {
  public:
 #if defined(__x86_64__)
@@ -25,8 +27,10 @@ class FlushDenormals {
 
  private:
 #if defined(__x86_64__)
-  /// Bits of MXCSR.
+  /// Bits of MXCSR. kOperands (denormals are zeros) treats operands as zeros, kResults (flush to
+  /// zero) rounds results to zero.
   static constexpr unsigned kOperands = 1U << 6, kResults = 1U << 15;
+  /// MXCSR as the constructor found it.
   unsigned before_;
 #endif
 };

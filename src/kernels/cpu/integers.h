@@ -15,7 +15,8 @@ namespace parallax {
 /// Returns the elements of input i, in row-major order, widened to i64. Returns nullopt if the
 /// input is left out, is neither i64 nor i32, or is known only when the graph runs; a tensor
 /// without elements is always known. Constants of a model file may lie at any address, so elements
-/// are copied byte by byte.
+/// are copied byte by byte. Factories that get nullopt decline the request, and the reference
+/// kernel reads the input while it runs.
 inline std::optional<std::vector<std::int64_t>> known_integers(const KernelRequest& request,
                                                                std::size_t i) {
   if (!request.has(i)) return std::nullopt;

@@ -16,7 +16,7 @@ namespace HWY_NAMESPACE {
 
 /// Keeps a Highway vector in its register: GCC on x86 would otherwise load it from memory for each
 /// use. The value does not change. Call it after the vector was loaded, before the loop that uses
-/// it.
+/// it. Used where a sum or an operand must stay in one of the 16 or 32 vector registers.
 template <class V>
 HWY_INLINE void keep(V& v) {
 #if HWY_COMPILER_GCC_ACTUAL && HWY_ARCH_X86

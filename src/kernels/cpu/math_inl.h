@@ -24,12 +24,13 @@ namespace parallax {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// The widest vector of f32 of the target.
+/// The widest vector of f32 of the target. Its number of lanes is 16 for AVX-512, 8 for AVX2, 4 for
+/// SSE2, SSE4 and NEON.
 using FloatTag = hn::ScalableTag<float>;
 using FloatVec = hn::Vec<FloatTag>;
 
 /// Loads the first `n` < Lanes elements at `p`, zeros after them; does not read past them. Any
-/// alignment of an element.
+/// alignment of an element. AVX2 and AVX-512 mask the load; other targets copy element by element.
 template <class D>
 HWY_INLINE hn::Vec<D> load_n(D d, const hn::TFromD<D>* HWY_RESTRICT p, std::size_t n) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
@@ -42,7 +43,7 @@ HWY_INLINE hn::Vec<D> load_n(D d, const hn::TFromD<D>* HWY_RESTRICT p, std::size
 }
 
 /// Stores the first `n` < Lanes elements; does not touch memory past them, since another thread may
-/// be writing there.
+/// be writing there. AVX2 and AVX-512 mask the store; other targets copy element by element.
 template <class D>
 HWY_INLINE void store_n(hn::Vec<D> v, D d, hn::TFromD<D>* HWY_RESTRICT p, std::size_t n) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
@@ -54,7 +55,8 @@ HWY_INLINE void store_n(hn::Vec<D> v, D d, hn::TFromD<D>* HWY_RESTRICT p, std::s
 #endif
 }
 
-/// Returns `x` limited to [lo, hi]; NaN stays.
+/// Returns `x` limited to [lo, hi]; NaN stays. If lo > hi the result is hi, as of the reference's
+/// Clip.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V clamp(D d, V x, float lo, float hi) {
   const V low = hn::Set(d, lo), high = hn::Set(d, hi);
@@ -64,7 +66,8 @@ HWY_INLINE V clamp(D d, V x, float lo, float hi) {
 
 /// Returns e^x = 2^n e^r with n the integer next to x / log 2, |r| <= log(2) / 2 and a polynomial
 /// for e^r. The factor 2^n is applied in two halves, so that denormals and infinity come out right:
-/// from 89 on the result is infinity, below -104 it is 0.
+/// from 89 on the result is infinity, below -104 it is 0. The polynomial has degree 6. e^0 is
+/// exactly 1; NaN stays.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V exp_f32(D d, V x) {
   const hn::RebindToSigned<D> di;
@@ -94,6 +97,7 @@ HWY_INLINE V exp_f32(D d, V x) {
 
 /// Returns the natural logarithm: -inf for 0 and -0, NaN below 0. With x = m 2^e it is e log 2 +
 /// log(m), where log(m) = 2 atanh(s) for s = (m - 1) / (m + 1). Denormals are scaled by 2^24 first.
+/// The result of +inf is +inf; NaN stays. The logarithm of 1 is exactly 0.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V log_f32(D d, V x) {
   const hn::RebindToSigned<D> di;
@@ -125,7 +129,8 @@ HWY_INLINE V log_f32(D d, V x) {
 }
 
 /// Returns `y` limited to [-1, 1], but 1 with the sign of x if |x| >= limit. For odd functions that
-/// approach 1, whose approximations may round to more than 1.
+/// approach 1, whose approximations may round to more than 1. `limit` is an x from which on the
+/// function rounds to 1 in f32. A NaN of y stays unless |x| >= limit.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V saturate(D d, V x, V y, float limit) {
   const V one = hn::Set(d, 1.0F);
@@ -134,7 +139,8 @@ HWY_INLINE V saturate(D d, V x, V y, float limit) {
 }
 
 /// Returns tanh(x) as x P(x^2) / Q(x^2): a minimax fit of the relative error on [0, 9.02], past
-/// which the result is 1.
+/// which the result is 1. The degrees of P and Q are 4 in x^2. 0 and -0 stay, as the result is a
+/// multiple of x.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V tanh_f32(D d, V x) {
   x = clamp(d, x, -9.02F, 9.02F);
@@ -152,7 +158,8 @@ HWY_INLINE V tanh_f32(D d, V x) {
   return saturate(d, x, hn::Div(hn::Mul(x, p), q), 9.02F);
 }
 
-/// Returns erf(x), also as x P(x^2) / Q(x^2): a fit on [0, 3.95]; from 3.92 on the result is 1.
+/// Returns erf(x), also as x P(x^2) / Q(x^2): a fit on [0, 3.95]; from 3.92 on the result is 1. P
+/// and Q have degree 5 in x^2. 0 and -0 stay.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V erf_f32(D d, V x) {
   x = clamp(d, x, -3.95F, 3.95F);
@@ -172,21 +179,23 @@ HWY_INLINE V erf_f32(D d, V x) {
   return saturate(d, x, hn::Div(hn::Mul(x, p), q), 3.92F);
 }
 
-/// Returns 1 / (1 + e^-x). Below -88.7, where e^-x overflows, the result is 0.
+/// Returns 1 / (1 + e^-x). Below -88.7, where e^-x overflows, the result is 0. Two branches for the
+/// sign of x are not needed: for large x the sum rounds to 1.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V sigmoid_f32(D d, V x) {
   const V one = hn::Set(d, 1.0F);
   return hn::Div(one, hn::Add(one, exp_f32(d, hn::Neg(x))));
 }
 
-/// Returns x * sigmoid(alpha * x); NaN for -inf with alpha > 0, as the product -inf * 0 is.
+/// Returns x * sigmoid(alpha * x); NaN for -inf with alpha > 0, as the product -inf * 0 is. One
+/// quotient serves both the sigmoid and the product: x / (1 + e^(-alpha x)).
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V silu_f32(D d, V x, float alpha = 1) {
   const V e = exp_f32(d, hn::Mul(x, hn::Set(d, -alpha)));
   return hn::Div(x, hn::Add(hn::Set(d, 1.0F), e));
 }
 
-/// Returns max(x, 0); NaN and -0 stay.
+/// Returns max(x, 0); NaN and -0 stay. Thus it has the bits of the reference kernel.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V relu_f32(D d, V x) {
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Zero(d), x);
@@ -201,7 +210,7 @@ HWY_INLINE V hard_swish_f32(D d, V x) {
 }
 
 /// Returns e^x - 1. For |x| < 1/2, where the difference would lose digits, sums the Taylor series
-/// up to x^8.
+/// up to x^8. The first term that is left out, x^9 / 9!, is below 2^-26 of x.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V expm1_f32(D d, V x) {
   V p = hn::Set(d, 1.0F / 40320);
@@ -217,20 +226,22 @@ HWY_INLINE V expm1_f32(D d, V x) {
   return hn::IfThenElse(hn::Lt(hn::Abs(x), hn::Set(d, 0.5F)), near, far);
 }
 
-/// Returns x, or alpha x below zero.
+/// Returns x, or alpha x below zero. NaN and -0 stay; has the bits of the reference kernel.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V leaky_relu_f32(D d, V x, float alpha) {
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), hn::Mul(x, hn::Set(d, alpha)), x);
 }
 
-/// Returns x, or alpha (e^x - 1) below zero.
+/// Returns x, or alpha (e^x - 1) below zero. Both parts are computed in every lane and one of them
+/// is selected.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V elu_f32(D d, V x, float alpha) {
   const V below = hn::Mul(expm1_f32(d, x), hn::Set(d, alpha));
   return hn::IfThenElse(hn::Lt(x, hn::Zero(d)), below, x);
 }
 
-/// Returns max(0, min(1, alpha x + beta)), with the roundings of the reference kernel.
+/// Returns max(0, min(1, alpha x + beta)), with the roundings of the reference kernel. The product
+/// and the sum are rounded one after the other, never fused.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V hard_sigmoid_f32(D d, V x, float alpha, float beta) {
   return clamp(d, hn::Add(hn::Mul(x, hn::Set(d, alpha)), hn::Set(d, beta)), 0.0F, 1.0F);
@@ -238,7 +249,8 @@ HWY_INLINE V hard_sigmoid_f32(D d, V x, float alpha, float beta) {
 
 /// Returns log(1 + e^x) as max(x, 0) + log(1 + e) with e = e^-|x| <= 1. The rounding error of 1 + e
 /// is corrected by a quotient: log(1 + e) = log(s) e / (s - 1) for the rounded s = 1 + e (Goldberg,
-/// What every computer scientist should know about floating-point arithmetic, theorem 4).
+/// What every computer scientist should know about floating-point arithmetic, theorem 4). -inf
+/// gives 0.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V softplus_f32(D d, V x) {
   const V one = hn::Set(d, 1.0F);
@@ -251,7 +263,8 @@ HWY_INLINE V softplus_f32(D d, V x) {
 }
 
 /// Returns x tanh(log(1 + e^x)) as x n / (n + 2) with n = e^x (e^x + 2). From x = 20 on the
-/// quotient is 1 in f32, so e^x is computed for at most 20.
+/// quotient is 1 in f32, so e^x is computed for at most 20. tanh(log(1 + e)) is ((1 + e)^2 - 1) /
+/// ((1 + e)^2 + 1), which is n / (n + 2) for e = e^x.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V mish_f32(D d, V x) {
   const V two = hn::Set(d, 2.0F);
@@ -262,7 +275,8 @@ HWY_INLINE V mish_f32(D d, V x) {
 
 /// Returns the sine of x + quarter * pi / 2 for |x| <= 8192; `quarter` 1 gives the cosine. x is
 /// reduced to within pi / 4 of a multiple of pi / 2, which is subtracted in three parts, all exact
-/// but the last (Cody and Waite); polynomials for sine and cosine are those of Cephes.
+/// but the last (Cody and Waite); polynomials for sine and cosine are those of Cephes. Beyond that
+/// n times the parts would no longer be exact, so callers use libm.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V sine_f32(D d, V x, std::int32_t quarter) {
   const hn::RebindToSigned<D> di;
@@ -311,7 +325,7 @@ constexpr float kHalfPhi[6][16] = {
 
 /// Returns x/2 + |x| (Phi(|x|) - 1/2): a table with one register for each power halves the
 /// multiplications of the polynomial below. In f32, over [-8, 8], errors are at most 1.2e-7
-/// max(|x|, 1).
+/// max(|x|, 1). -inf gives NaN, as the reference does.
 HWY_INLINE FloatVec gelu_erf_f32(FloatTag d, FloatVec x) {
   const hn::RebindToSigned<FloatTag> di;
   const FloatVec size = hn::Abs(x);
@@ -333,7 +347,7 @@ HWY_INLINE FloatVec gelu_erf_f32(FloatTag d, FloatVec x) {
 /// smooth function of z, so it needs neither division nor exp. P minimises the greatest error of x
 /// P, an approximation of Phi(x) - 1/2, over [0, 5.1] (Lawson's iteration in double precision at
 /// 4000 Chebyshev nodes of z; 4.5e-8). Past that the even part is |x|/2. In f32 with FMA, over [-8,
-/// 8], errors are at most 1.7e-7 max(|x|, 1).
+/// 8], errors are at most 1.7e-7 max(|x|, 1). -inf gives NaN, as the reference does.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V gelu_erf_f32(D d, V x) {
   const V z = hn::Mul(x, x);
@@ -359,7 +373,7 @@ HWY_INLINE V gelu_erf_f32(D d, V x) {
 #endif
 
 /// Returns x/2 (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))), ONNX's Gelu with `approximate` "tanh"
-/// (Hendrycks and Gimpel, Gaussian error linear units).
+/// (Hendrycks and Gimpel, Gaussian error linear units). -inf gives NaN, as the reference does.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V gelu_tanh_f32(D d, V x) {
   const V cube = hn::Mul(hn::Mul(x, x), x);

@@ -2,6 +2,7 @@
 // functions; the same bits on every CPU of an instruction set.
 #include "kernels/cpu/math_inl.h"
 
+// The loops of attention (cpu/attention) use it, with the factor log2(e) for e^x.
 #if defined(PX_KERNELS_CPU_POWER_OF_TWO_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PX_KERNELS_CPU_POWER_OF_TWO_INL_H_
 #undef PX_KERNELS_CPU_POWER_OF_TWO_INL_H_
@@ -15,7 +16,8 @@ namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
 /// Returns the greater operand; NaN if x is NaN. For NaN, Max() of x86 returns its second operand,
-/// Max() of other targets the number, so those compare and select.
+/// Max() of other targets the number, so those compare and select. It limits exponents from below,
+/// so that shifts stay inside the exponent's eight bits.
 HWY_INLINE FloatVec at_least(FloatVec lowest, FloatVec x) {
 #if HWY_TARGET == HWY_AVX3 || HWY_TARGET == HWY_AVX2
   return hn::Max(lowest, x);

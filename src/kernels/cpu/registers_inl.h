@@ -23,7 +23,8 @@ constexpr std::size_t kVectors = 2;
 
 /// Returns the most rows of a group for a number of vectors, 1 to kVectors: sums fill 24 of 32
 /// registers, or 12 of 16; the others hold the vectors and a broadcast. With one vector 12 rows
-/// suffice to hide the latency of an addition.
+/// suffice to hide the latency of an addition. Loops are instantiated for each number of rows up to
+/// it.
 constexpr std::size_t rows_for(std::size_t vectors) {
   return vectors == 1 ? 12 : (kVectors == 4 ? 24 : 12) / vectors;
 }

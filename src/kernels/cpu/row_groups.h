@@ -8,7 +8,8 @@ namespace parallax {
 
 /// Calls functions of `table` for rows [row, end) in order, in as few groups of at most kMax rows
 /// as possible, whose sizes differ by at most one. table[n - 1] processes n rows from `row` on, for
-/// the queries from `lane` on; `block` is passed through.
+/// the queries from `lane` on; `block` is passed through. Groups of nearly the same size keep a
+/// last short one from wasting registers. `lane` is passed on as well. REQUIRES: row <= end.
 template <class Block, std::size_t kMax>
 void run_groups(void (*const (&table)[kMax])(const Block&, std::size_t lane, std::size_t row),
                 const Block& block, std::size_t lane, std::size_t row, std::size_t end) {

@@ -1,6 +1,7 @@
 // Selects the instruction sets that kernels of this folder are compiled for. Include it before any
 // Highway header. x86 has SSE2 as its baseline, SSE4, AVX2 and AVX-512; others would only cost
 // compile time and code size. SVE is disabled because its vectors cannot be kept in arrays.
+// cmake/NativeKernels.cmake defines PX_NO_AVX512 if the machine that it builds for lacks AVX-512.
 #pragma once
 
 #ifdef PX_NO_AVX512  // cmake/NativeKernels.cmake

@@ -18,6 +18,8 @@ namespace parallax {
 /// `most`. A node with fewer than eight tiles of that size is cut into smaller ones, down to an
 /// eighth of it, some 5 microseconds (offering a tile to another thread costs half a microsecond),
 /// and into a power of two, which a few threads share evenly. At most `units`, unless that is 0.
+/// `work` and `most` have the same unit, e.g. multiply-accumulates or elements of a tile. 0 units
+/// give no tiles.
 inline std::int64_t count_tiles(std::int64_t units, std::int64_t work, std::int64_t most) {
   most = std::max<std::int64_t>(most, 1);
   work = std::clamp<std::int64_t>(work, 1, most);
@@ -38,7 +40,8 @@ inline std::int64_t count_tiles(std::int64_t elements, std::int64_t most) {
 inline constexpr double kMaxScratchElements = 1 << 24;
 
 /// Returns a kernel that calls `run` for each tile: make_lambda_kernel() with the type that
-/// factories return. `run` must be thread-safe, since tiles run concurrently.
+/// factories return. `run` must be thread-safe, since tiles run concurrently. Never an error or a
+/// null kernel.
 inline Result<std::unique_ptr<Kernel>> tiled_kernel(LambdaKernelOptions options, TileFunction run) {
   return make_lambda_kernel(options, std::move(run));
 }
@@ -54,8 +57,8 @@ inline Result<std::unique_ptr<Kernel>> empty_kernel() {
   return tiled_kernel(options, [](std::int64_t, const KernelArgs&) -> Status { return {}; });
 }
 
-/// Returns element 0 of a tensor that is known at plan time, at any alignment. REQUIRES: `data` is
-/// not null, T is its type.
+/// Returns element 0 of a tensor that is known at plan time, at any alignment. For scalars such as
+/// the bounds of a Clip. REQUIRES: `data` is not null, T is its type.
 template <class T>
 T first_element(const TensorDesc& tensor) {
   T value{};
@@ -63,7 +66,8 @@ T first_element(const TensorDesc& tensor) {
   return value;
 }
 
-/// Returns `n` rounded up to a multiple of `to`. REQUIRES: n >= 0, to > 0.
+/// Returns `n` rounded up to a multiple of `to`. The result must fit 63 bits. REQUIRES: n >= 0, to
+/// > 0.
 inline std::int64_t rounded_up(std::int64_t n, std::int64_t to) { return tile_count(n, to) * to; }
 
 /// Converts a size that is known not to be negative.

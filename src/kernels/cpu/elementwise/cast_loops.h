@@ -6,7 +6,8 @@
 
 namespace parallax {
 
-/// Converts n elements. x and y have the alignment of their elements and must not overlap.
+/// Converts n elements. x and y have the alignment of their elements and must not overlap. The
+/// first reads f16 at x and writes f32 at y, the second the opposite.
 void cast_halves_to_floats(const std::byte* x, std::byte* y, std::size_t n);
 void cast_floats_to_halves(const std::byte* x, std::byte* y, std::size_t n);
 

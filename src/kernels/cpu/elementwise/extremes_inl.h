@@ -3,6 +3,7 @@
 // toggles).
 #include <hwy/highway.h>
 
+// Every target gives the same bits.
 #if defined(PX_KERNELS_CPU_EXTREMES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PX_KERNELS_CPU_EXTREMES_INL_H_
 #undef PX_KERNELS_CPU_EXTREMES_INL_H_

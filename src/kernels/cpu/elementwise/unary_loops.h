@@ -1,4 +1,7 @@
-// Element-wise functions of one f32 tensor, for the instruction set of this machine. Thread-safe.
+// Element-wise functions of one f32 tensor, for the instruction set of this machine. Thread-safe. A
+// vector is computed at a time, the last one masked. Approximations are those of cpu/math_inl.h,
+// whose bits depend on the instruction set. kSin and kCos use libm for all elements of a vector if
+// one of them is beyond 8192.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +9,8 @@
 
 namespace parallax {
 
-/// Functions without a comment are the ONNX operators of that name.
+/// Functions without a comment are the ONNX operators of that name. Parameters p0 and p1 are those
+/// of Unary.
 enum class UnaryFunction : std::uint8_t {
   kNone,  ///< identity
   kAbs,
@@ -45,7 +49,8 @@ enum class UnaryFunction : std::uint8_t {
   kPowHalf,          ///< pow(x, 0.5), which is not sqrt(x) for -inf and -0
 };
 
-/// A function with its parameters, whose meaning UnaryFunction says; unused ones are 0.
+/// A function with its parameters, whose meaning UnaryFunction says; unused ones are 0. Bounds of
+/// Clip may be infinite; p0 > p1 gives p1.
 struct Unary {
   UnaryFunction f = UnaryFunction::kNone;
   float p0 = 0, p1 = 0;
@@ -53,14 +58,19 @@ struct Unary {
   friend bool operator==(const Unary& unary, UnaryFunction wanted) { return unary.f == wanted; }
 };
 
-/// Computes y[i] = f(x[i]) for i < n; x may be y, otherwise they must not overlap.
+/// Computes y[i] = f(x[i]) for i < n; x may be y, otherwise they must not overlap. x and y need the
+/// alignment of a float only; elements past the n-th are neither read nor written.
 void apply_unary(const Unary& unary, const float* x, float* y, std::size_t n);
 
 /// Applies the function in place to `rows` rows of `n` elements that begin `stride` elements apart.
+/// For epilogues of products, whose results are in a cache. REQUIRES: stride >= n, or rows is at
+/// most 1.
 void apply_unary_rows(const Unary& unary, float* x, std::size_t stride, std::size_t rows,
                       std::size_t n);
 
-/// Computes y[i] = (x[i] - center) * scale + bias for i < n; x may be y.
+/// Computes y[i] = (x[i] - center) * scale + bias for i < n; x may be y. The sum is fused with the
+/// product (one rounding) on targets that can do so. GroupNormalization and its relatives use it,
+/// whose parameters belong to a whole row.
 void normalize(const float* x, float* y, std::size_t n, float center, float scale, float bias);
 
 }  // namespace parallax

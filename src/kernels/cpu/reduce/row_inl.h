@@ -19,6 +19,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 /// rounding, with `start` as its neutral element in every lane. The caller folds the lanes. Four
 /// partial results hide the latency of combine(); their order depends only on n and the number of
 /// lanes, so that a row always gives the same bits on machines with the same vectors. n may be 0.
+/// `map` is applied to loaded vectors, `combine` to its results; both are inlined into the loop.
 template <class Map, class Combine>
 HWY_INLINE FloatVec fold_row(const float* x, std::size_t n, FloatVec start, Map map,
                              Combine combine) {
@@ -46,11 +47,11 @@ HWY_INLINE FloatVec larger(FloatVec a, FloatVec b) {
   return hn::IfThenElse(hn::Or(hn::Lt(a, b), hn::IsNaN(b)), b, a);
 }
 
-/// Returns the sum of all lanes.
+/// Returns the sum of all lanes. The order of this sum is that of Highway for the target.
 HWY_INLINE float sum_of(FloatVec v) { return hn::GetLane(hn::SumOfLanes(FloatTag(), v)); }
 
 /// Returns the sum of map(x[i]) over a row, 0 if it is empty. map() must have the attributes of the
-/// target (HWY_ATTR).
+/// target (HWY_ATTR). An error grows with n / (4 * lanes), the length of a chain of additions.
 template <class Map>
 HWY_INLINE float sum_row(const float* x, std::size_t n, Map map) {
   const auto add = [](FloatVec a, FloatVec b) HWY_ATTR { return hn::Add(a, b); };

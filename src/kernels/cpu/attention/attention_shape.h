@@ -1,5 +1,5 @@
 // Sizes, layouts and options of an attention request, as its kernels need them. Thread-safety:
-// plain values.
+// plain values. Made by attention_shape() when a kernel is made, and copied into it.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@ namespace parallax {
 /// repeat.
 struct AttentionMask {
   bool given = false;  ///< false: the input is left out
+  /// Elements from one matrix of the input to the next along the leading axes of the result.
   BatchStrides batches{};
   std::int64_t stride = 0;  ///< elements from one query's row to the next; 0: all share one row
 };
@@ -21,12 +22,20 @@ struct AttentionMask {
 /// Sizes and layouts of Softmax(scale * Q K + mask) V, as FusedAttention's inputs lie in memory.
 /// Per batch Q is [queries, depth], K [depth, keys], V [keys, width] and Y [queries, width].
 struct AttentionShape {
-  Dims dims;  ///< shape of the result before it is transposed
+  /// Shape of the result before it is transposed. Its leading axes count batches and heads, and the
+  /// axis that split_heads() adds.
+  Dims dims;
+  /// Number of these leading axes, and the product of their sizes.
   int batch_rank = 0;
   std::int64_t batches = 1;
+  /// Sizes of one matrix: rows of Q and Y, columns of K, elements that products are summed over,
+  /// columns of V and Y.
   std::int64_t queries = 0, keys = 0, depth = 0, width = 0;
+  /// Operands as their tensors lie in memory: transposes that the node includes are strides.
   MatrixOperand q, k, v, y;
+  /// Factor of the scores, an attribute of the node.
   float scale = 1;
+  /// f32 that is added to the scaled scores; bytes that `fill` tests.
   AttentionMask mask, choice;
   AttentionFill fill;        ///< how `choice` replaces scores
   bool nan_is_zero = false;  ///< weights that are NaN count as 0
@@ -47,7 +56,9 @@ struct AttentionShape {
 AttentionShape attention_shape(const KernelRequest& request);
 
 /// Recomputes the results of queries whose weights are NaN, for nodes that count such weights as 0.
-/// All weights of a query are NaN if its sum is NaN or 0. `sums` holds the sums of `queries`.
+/// All weights of a query are NaN if its sum is NaN or 0. `sums` holds the sums of `queries`. The
+/// block of queries must have been written to output 0 before; the function returns immediately if
+/// the node does not count NaN as 0.
 void replace_nan_weights(const AttentionShape& shape, std::int64_t batch, TileRange queries,
                          const float* sums, const KernelArgs& args);
 

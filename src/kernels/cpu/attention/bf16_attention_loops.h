@@ -11,7 +11,8 @@
 namespace parallax {
 
 /// A block in bf16. `stride` is a multiple of kBf16Vector; x has one more row if the number of keys
-/// is odd.
+/// is odd. Rows of K and Q have a pair for each two elements of depth, rows of V a pair of keys for
+/// each column.
 using Bf16LaneBlock = LaneBlockOf<Bf16Pair>;
 /// Brings sums and y up to date, y = shrink * y + V^T weights. The weights are
 /// e^(score + mask - largest) with a mask, 2^(score - largest) without, with a relative

@@ -53,27 +53,29 @@ struct Sums {
   }
 };
 
-/// Loads V vectors of f32.
+/// Loads V vectors of f32. `from` is aligned to a vector.
 template <std::size_t V>
 HWY_INLINE void load(const float* from, FloatVec (&row)[V]) {
   const FloatTag d;
   PX_UNROLL for (std::size_t j = 0; j < V; ++j) row[j] = hn::Load(d, from + j * hn::Lanes(d));
 }
 
-/// Loads V vectors of T's elements: in bf16 each lane holds a pair.
+/// Loads V vectors of T's elements: in bf16 each lane holds a pair. `from` is aligned to a vector.
 template <class T, std::size_t V>
 HWY_INLINE void load_rows(const typename T::Element* from, typename T::Row (&row)[V]) {
   PX_UNROLL for (std::size_t j = 0; j < V; ++j) row[j] = T::load(from + j * hn::Lanes(FloatTag()));
 }
 
-/// Stores V vectors of f32.
+/// Stores V vectors of f32. `to` is aligned to a vector.
 template <std::size_t V>
 HWY_INLINE void store(const FloatVec (&row)[V], float* to) {
   const FloatTag d;
   PX_UNROLL for (std::size_t j = 0; j < V; ++j) hn::Store(row[j], d, to + j * hn::Lanes(d));
 }
 
-/// Adds the mask to the scores of R keys from `key` on, which are stored at x[at] later.
+/// Adds the mask to the scores of R keys from `key` on, which are stored at x[at] later. `at` is
+/// the offset of the first key's row and the first query in arrays of [keys, stride]. REQUIRES:
+/// s.masked().
 template <std::size_t R, std::size_t V>
 HWY_INLINE void add_mask(const LaneRows& s, std::size_t at, std::size_t key, Sums<R, V>& sums) {
   const FloatTag d;
@@ -88,7 +90,8 @@ HWY_INLINE void add_mask(const LaneRows& s, std::size_t at, std::size_t key, Sum
   }
 }
 
-/// Replaces chosen scores with `fill`, before or after add_mask() as `fill_last` says.
+/// Replaces chosen scores with `fill`, before or after add_mask() as `fill_last` says. REQUIRES:
+/// s.filled is not null.
 template <std::size_t R, std::size_t V>
 HWY_INLINE void fill_and_mask(const LaneRows& s, std::size_t at, std::size_t key,
                               Sums<R, V>& sums) {
@@ -145,7 +148,8 @@ HWY_NOINLINE void score_group(const LaneBlockOf<typename T::Element>& s, std::si
 }
 
 /// Computes R rows of y from `row` on from weights that are complete: scaled earlier sums plus
-/// products of V with the weights of this block.
+/// products of V with the weights of this block. The sum of an element of y goes over keys in
+/// ascending order, whatever R and V.
 template <class T, std::size_t R, std::size_t V>
 HWY_NOINLINE void value_group(const LaneBlockOf<typename T::Element>& s, std::size_t lane,
                               std::size_t row) {
@@ -164,7 +168,9 @@ HWY_NOINLINE void value_group(const LaneBlockOf<typename T::Element>& s, std::si
 
 /// Computes the first R rows of y and also converts scores to weights, which are written over the
 /// scores, packed to T's elements. Weights of the next step are computed while products use those
-/// of this one: a power costs as much as a dozen products.
+/// of this one: a power costs as much as a dozen products. Also adds the weights to the running
+/// sums. Each query's sum goes over keys in ascending order. REQUIRES: no other function has
+/// converted the scores of these lanes.
 template <class T, std::size_t R, std::size_t V, class Power>
 HWY_NOINLINE void first_values(const LaneBlockOf<typename T::Element>& s, std::size_t lane,
                                const Power& power) {
@@ -192,7 +198,8 @@ HWY_NOINLINE void first_values(const LaneBlockOf<typename T::Element>& s, std::s
 template <class T>
 using Group = void (*)(const LaneBlockOf<typename T::Element>&, std::size_t lane, std::size_t row);
 
-/// Computes the scores of all keys of the block, in groups of nearly equal size.
+/// Computes the scores of all keys of the block, in groups of nearly equal size. R are the numbers
+/// from 0 to rows_for(V) - 1.
 template <class T, std::size_t V, std::size_t... R>
 HWY_INLINE void all_scores(const LaneBlockOf<typename T::Element>& s, std::size_t lane,
                            std::index_sequence<R...>) {
@@ -200,7 +207,8 @@ HWY_INLINE void all_scores(const LaneBlockOf<typename T::Element>& s, std::size_
   run_groups(kTable, s, lane, 0, s.keys);
 }
 
-/// Computes the rows of y from `row` on, which first_values() left out.
+/// Computes the rows of y from `row` on, which first_values() left out. REQUIRES: the weights of
+/// all keys are complete.
 template <class T, std::size_t V, std::size_t... R>
 HWY_INLINE void other_values(const LaneBlockOf<typename T::Element>& s, std::size_t lane,
                              std::size_t row, std::index_sequence<R...>) {
@@ -210,7 +218,7 @@ HWY_INLINE void other_values(const LaneBlockOf<typename T::Element>& s, std::siz
 
 /// Converts the scores of queries [lane, end) to weights and computes the first rows of y. Returns
 /// the number of these rows. `power` is the exponential: e^x, or 2^x if Q was multiplied by
-/// log2(e).
+/// log2(e). Goes through [lane, end) two vectors at a time, then one.
 template <class T, class Power>
 HWY_INLINE std::size_t weigh_lanes(const LaneBlockOf<typename T::Element>& s, std::size_t lane,
                                    std::size_t end, const Power& power) {
@@ -227,7 +235,8 @@ HWY_INLINE std::size_t weigh_lanes(const LaneBlockOf<typename T::Element>& s, st
 }
 
 /// Prepares the running sums for the block: initialises them if it is the first. Copies `largest`
-/// to `shrink`, from which run_lanes() computes the factor once the new maximum is known.
+/// to `shrink`, from which run_lanes() computes the factor once the new maximum is known. `largest`
+/// begins at the lowest finite f32: with -inf, the difference of two would be NaN.
 HWY_INLINE void start_sums(const LaneRows& s) {
   const FloatTag d;
   for (std::size_t lane = 0; lane < s.stride; lane += hn::Lanes(d)) {
@@ -240,7 +249,8 @@ HWY_INLINE void start_sums(const LaneRows& s) {
 }
 
 /// Processes all keys of the block for V vectors of queries from `lane` on: scores, the update of
-/// the running sums, weights, and products with V.
+/// the running sums, weights, and products with V. Lanes of different calls are independent, so the
+/// order of calls changes no result.
 template <class T, std::size_t V, class Power>
 HWY_INLINE void run_lanes(const LaneBlockOf<typename T::Element>& s, std::size_t lane,
                           const Power& power) {
@@ -262,7 +272,8 @@ HWY_INLINE void run_lanes(const LaneBlockOf<typename T::Element>& s, std::size_t
 }
 
 /// Processes a whole block: full panels of kVectors vectors of queries, then the remaining vectors.
-/// REQUIRES: s.keys > 0 and s.width > 0.
+/// Afterwards x holds weights, y the sums over all keys so far, not yet divided by `sum`. REQUIRES:
+/// s.keys > 0 and s.width > 0.
 template <class T, class Power>
 void run_block(const LaneBlockOf<typename T::Element>& s, const Power& power) {
   start_sums(s);

@@ -21,9 +21,11 @@ constexpr bool kConvertsHalves = true;
 constexpr bool kConvertsHalves = false;
 #endif
 
+/// As many f16 as a vector has f32.
 using HalfFloatTag = hwy::HWY_NAMESPACE::Rebind<hwy::float16_t, FloatTag>;
 
-/// Returns a vector of f16 from `x` on as f32, infinities and NaN included.
+/// Returns a vector of f16 from `x` on as f32, infinities and NaN included. x may have any
+/// alignment of an f16. Denormal f16 become normal f32; the conversion is exact.
 HWY_INLINE FloatVec widened_halves(FloatTag d, const hwy::float16_t* x) {
   namespace hn = hwy::HWY_NAMESPACE;
   const auto y = hn::PromoteTo(d, hn::LoadU(HalfFloatTag(), x));

@@ -1,7 +1,7 @@
 // Products of matrices that are both computed at run time. matmul_block() multiplies two of f32,
 // panel after panel of the right one. Panels that many rows use are packed into scratch first,
 // block by block, so that the inner loops read them in order; few rows read B in place.
-// Thread-safe.
+// Thread-safe. Functions run on the calling thread and allocate no memory.
 #pragma once
 
 #include <cstddef>
@@ -17,28 +17,38 @@ namespace parallax {
 /// Operands of C[rows, columns] (+)= A[rows, depth] B[depth, columns]; strides count elements.
 /// depth > 0.
 struct MatMulBlock {
+  /// [rows, depth], lda elements from row to row.
   const float* a = nullptr;
   std::int64_t lda = 0;
+  /// [depth, columns], ldb elements from row to row.
   const float* b = nullptr;
   std::int64_t ldb = 0;
   bool b_transposed = false;  ///< B lies as [columns, depth], ldb from column to column
+  /// [rows, columns], ldc elements from row to row; must not overlap A or B.
   float* c = nullptr;
   std::int64_t ldc = 0;
+  /// Sizes in elements. `rows` and `columns` may be 0.
   std::int64_t rows = 0, depth = 0, columns = 0;
   const float* bias = nullptr;  ///< [columns], added to each row; or null
   bool accumulate = false;      ///< add to what C holds; then without bias
+  /// Applied to complete sums, bias included.
   Unary activation;
-  /// Precision that A and B are rounded to, if there are enough rows to pay for it.
+  /// Precision that A and B are rounded to, if there are enough rows to pay for it. Fewer than 13
+  /// rows are multiplied in f32.
   Precision precision = Precision::kF32;
 };
 
-/// Returns the bytes of scratch that matmul_block() needs, whatever the sizes.
+/// Returns the bytes of scratch that matmul_block() needs, whatever the sizes. The result depends
+/// on the machine's vectors, and is the larger of those of f32 and of `precision`.
 std::int64_t matmul_block_scratch_bytes(Precision precision = Precision::kF32);
 /// Computes the product, then applies the activation. `scratch` is at least as large as above,
-/// aligned to a cache line, and not shared by threads.
+/// aligned to a cache line, and not shared by threads. B is read in place if it is not transposed
+/// and there are fewer than 13 rows or a panel fits the first-level cache; otherwise a panel is
+/// packed in blocks of at most 256 steps of depth. Blocks are summed in ascending order.
 void matmul_block(const MatMulBlock& block, std::span<std::byte> scratch);
 
-/// B [depth, columns] f32, or its transpose, in rows `stride` elements apart.
+/// B [depth, columns] f32, or its transpose, in rows `stride` elements apart. `stride` counts
+/// elements from one row of `from` to the next, a row being a column of B if it is transposed.
 struct ComputedMatrix {
   const float* from = nullptr;
   std::int64_t stride = 0;
@@ -46,19 +56,23 @@ struct ComputedMatrix {
   std::int64_t depth = 0, columns = 0;
 };
 /// Packs B as panels of the type, one after the other, each [steps of the depth, its columns
-/// rounded up to a vector]. If B is transposed and the type converts, `turned` is a buffer for
-/// one panel; it may be B itself, which is overwritten then.
+/// rounded up to a vector]. If B is transposed and the type converts, `turned` is a buffer for one
+/// panel; it may be B itself, which is overwritten then. `to` has steps * columns steps of four
+/// bytes, columns rounded up to a vector. `turned` is not read or written otherwise.
 void pack_panels(const GemmType& type, const ComputedMatrix& b, void* turned, void* to);
 
 /// Operands of C[rows, columns] = A[rows, steps] B, whose panels lie as pack_panels() leaves them.
 struct PanelsProduct {
-  const void* a = nullptr;  ///< rows one after the other
+  /// Rows one after the other, each of `steps` steps.
+  const void* a = nullptr;
+  /// Steps of four bytes that make the depth.
   std::int64_t steps = 0;
   const void* b = nullptr;
   void* c = nullptr;
+  /// Sums from one row of C to the next; size of C.
   std::int64_t c_stride = 0, rows = 0, columns = 0;
 };
-/// Computes the product, panel by panel.
+/// Computes the product, panel by panel. No bias, no activation; C is overwritten.
 void multiply_panels(const GemmType& type, const PanelsProduct& product);
 
 }  // namespace parallax

@@ -17,16 +17,24 @@ namespace parallax {
 /// [depth, columns] in panels of MatMulWidths::panel columns, each [steps(), its stride] steps of
 /// the type; a depth of no whole steps and the last panel are padded with zeros.
 struct PackedMatrix {
+  /// Describes a matrix of this size, without bytes; pack_matrix() adds them.
   PackedMatrix(const GemmType& type, std::int64_t depth, std::int64_t columns);
 
+  /// Type of the steps; never null.
   const GemmType* type;
+  /// Size in elements, without padding.
   std::int64_t depth, columns;
   MatMulWidths widths;
+  /// Panels, one after the other; shared with other kernels, null before pack_matrix(). Deferred
+  /// packing fills them later (PackedWeights::fill()), so factories must not read them.
   std::shared_ptr<const AlignedBytes> bytes;
 
+  /// Returns the rows of a panel.
   std::int64_t steps() const { return type->steps(depth); }
+  /// Returns the number of panels; only the last one may have fewer columns than widths.panel.
   std::int64_t panels() const;
-  /// Return the first column of a panel, and the number of its columns.
+  /// Return the first column of a panel, and the number of its columns. REQUIRES, as the functions
+  /// below: 0 <= panel < panels().
   std::int64_t column(std::int64_t panel) const;
   std::int64_t width(std::int64_t panel) const;
   /// Returns the steps from one row of a panel to the next.
@@ -39,20 +47,25 @@ struct PackedMatrix {
 
 /// Writes a panel as f32 [depth, stride], with zeros for missing columns. Called when weights are
 /// packed, immediately or later, so it must own everything that it reads, except the constant.
+/// `panel` ascends from 0; `to` has matrix.depth * matrix.stride(panel) floats. Memory that it
+/// writes is aligned to a float.
 using FillPanel = std::function<void(const PackedMatrix& matrix, std::int64_t panel, float* to)>;
 
 /// Packs the matrix that `fill` computes from the constant `source`. `layout` names everything else
-/// that the result depends on; equal packings are shared as PackedWeights::get() says. Errors:
-/// kOutOfMemory.
+/// that the result depends on; equal packings are shared as PackedWeights::get() says. The name of
+/// the type and the widths are added to `layout`. Errors: kOutOfMemory, also if the size does not
+/// fit 63 bits.
 Result<PackedMatrix> pack_matrix(PackedMatrix matrix, const std::byte* source,
                                  const std::string& layout, FillPanel fill, PackedWeights& packed);
 
-/// The f16 that a matrix of f32 is made of, one by one.
+/// The f16 that a matrix of f32 is made of, one by one. Element (k, j) of the matrix is at k *
+/// row_stride + j * column_stride.
 struct StoredHalves {
   std::shared_ptr<const StoredForm> form;          ///< null: not known
   std::int64_t row_stride = 0, column_stride = 0;  ///< elements of `form` between rows, and columns
 };
-/// The matrix alpha * B. `data` is B [depth, columns], f32, or its transpose.
+/// The matrix alpha * B. `data` is B [depth, columns], f32, or its transpose. `data` must live as
+/// long as PackedWeights::get() demands of a constant.
 struct PackSource {
   const std::byte* data = nullptr;  ///< any alignment
   std::int64_t depth = 0, columns = 0;
@@ -68,19 +81,24 @@ Result<PackedMatrix> pack_matrix(const GemmType& type, const PackSource& source,
 /// Rows of A, and the destination and epilogue of their products with a matrix: activation(A B +
 /// bias).
 struct MatMulRows {
-  const void* a = nullptr;  ///< [rows, steps()], of the type's steps
+  /// [rows, steps()], of the type's steps. Rows are dense.
+  const void* a = nullptr;
   std::int64_t rows = 0;
-  void* c = nullptr;           ///< [rows, columns]
-  const void* bias = nullptr;  ///< [columns], or null
+  /// [rows, columns]. Dense f32, or what the type's sums are; must not overlap A.
+  void* c = nullptr;
+  /// [columns], or null. Of the sums' type, and part of the first block of depth.
+  const void* bias = nullptr;
   Unary activation;
   std::int64_t depth_blocks = 1;  ///< blocks that the depth is cut into
 };
 /// Returns dense rows of a tensor as MatMulRows::a: `from` itself if the type needs no conversion,
-/// else `scratch`, which may be `from`.
+/// else `scratch`, which may be `from`. `scratch` has rows * b.steps() steps of four bytes.
 const void* rows_of_steps(const PackedMatrix& b, const void* from, std::int64_t rows,
                           std::byte* scratch);
 /// Multiplies `rows` with the columns of `panel`. `more`: the caller multiplies the panel after it
-/// next, so that this call prefetches it.
+/// next, so that this call prefetches it. Blocks of depth begin at multiples of four steps and are
+/// summed in ascending order; the activation follows the last. Called by several threads for
+/// different panels of the same rows.
 void multiply(const MatMulRows& rows, const PackedMatrix& b, std::int64_t panel, bool more);
 
 }  // namespace parallax

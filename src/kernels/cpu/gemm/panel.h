@@ -1,6 +1,7 @@
 // The interface of the micro-kernels of matrix products: rows of A times one panel of B, a few
 // vectors wide. Depth goes in steps of four bytes: an f32, two bf16 or four bytes that follow each
-// other in depth, the first in the low half. Sums have four bytes too.
+// other in depth, the first in the low half. Sums have four bytes too. Plain values; callers own
+// what they point to.
 #pragma once
 
 #include <cstddef>
@@ -16,15 +17,17 @@ struct Step {
 };
 
 /// How wide panels are for a type and the instruction set of this machine, in columns: a full one,
-/// and the vector that every panel is a multiple of.
+/// and the vector that every panel is a multiple of. `vector` divides `panel`.
 struct MatMulWidths {
   std::size_t panel;
   std::size_t vector;
 };
 
-/// Columns of A that lie side by side.
+/// Columns of A that lie side by side. Windows of images that are read in place have one for each
+/// row of the filter.
 struct MatMulSegment {
   std::ptrdiff_t offset = 0;  ///< steps from the beginning of a row
+  /// Steps of the segment.
   std::size_t depth = 0;
 };
 
@@ -41,17 +44,23 @@ struct Requantise {
 };
 
 /// C[rows, columns] (+)= A[rows, depth] B[depth, columns]; depth and strides count steps and sums.
+/// Operands need the alignment of an element only, and C overlaps none of them. Elements of C past
+/// `columns` are not written.
 struct MatMulPanel {
+  /// [rows, depth] steps, `lda` from row to row.
   const void* a = nullptr;
   std::size_t lda = 0;  ///< from one row of A to the next
   /// The columns of A in their order, `depth` together; null: those from `a` on. Not for bf16.
   const MatMulSegment* segments = nullptr;
   std::size_t segment_count = 0;
-  /// Rows of B are readable up to a multiple of MatMulWidths::vector columns.
+  /// Rows of B are readable up to a multiple of MatMulWidths::vector columns. [depth, columns]
+  /// steps, `ldb` from row to row.
   const void* b = nullptr;
   std::size_t ldb = 0;
+  /// [rows, columns] sums, or bytes with Requantise::bytes; `ldc` elements from row to row.
   void* c = nullptr;
   std::size_t ldc = 0;
+  /// One row or more, which micro-kernels cut into groups. `depth` is the sum over the segments.
   std::size_t rows = 0, depth = 0;
   std::size_t columns = 0;     ///< 1 to MatMulWidths::panel
   const void* bias = nullptr;  ///< [columns], added to each row unless `accumulate`; or null
@@ -60,7 +69,8 @@ struct MatMulPanel {
   bool accumulate = false;                 ///< add to what C holds
   bool relu = false;                       ///< C = max(C, 0) at the end, if GemmType::relu
   const Requantise* requantise = nullptr;  ///< for bytes, without `accumulate`; or null
-  /// As many bytes as B has here that will be wanted next; or null.
+  /// As many bytes as B has here that will be wanted next; or null. A hint for prefetches: it is
+  /// not dereferenced.
   const void* next_b = nullptr;
 };
 

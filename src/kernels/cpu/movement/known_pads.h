@@ -14,7 +14,8 @@ struct KnownPads {
   std::array<std::int64_t, Dims::kMaxRank> before{}, after{};
 };
 /// Returns the pads of a Pad node; nullopt if they are known only when the graph runs, or if a pad
-/// is negative and so removes elements.
+/// is negative and so removes elements. Axes that the input `axes` leaves out have no padding. Also
+/// nullopt if an axis is out of range, or pads are not twice as many as axes.
 std::optional<KnownPads> known_pads(const KernelRequest& request);
 
 }  // namespace parallax

@@ -16,7 +16,8 @@ struct TransposeBlock {
   std::size_t rows = 0, columns = 0;
   std::size_t element_bytes = 4;
 };
-/// Writes the transposed block; touches no element of y outside it.
+/// Writes the transposed block; touches no element of y outside it. Elements go in squares of 16 by
+/// 16, so that cache lines are used completely while they are in the cache.
 void transpose_block(const TransposeBlock& block);
 
 }  // namespace parallax

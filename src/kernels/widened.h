@@ -24,8 +24,9 @@ using MakeOfRows = std::function<Result<MadeKernel>(const KernelRequest&)>;
 /// Elementwise operators without broadcasting are cut into tiles; for others the inner tiles run
 /// one after the other as one tile. Returns a null kernel if all types are native or `make` returns
 /// null. The inner kernel cannot read widened inputs at plan time (TensorDesc::data is null). Tiles
-/// have 8192 elements, so that no two write the same byte of elements of 4 bits. The result owns
-/// the inner kernels. Errors: kInvalidInput if scratch would not fit 63 bits, errors of `make`.
+/// have 8192 elements, so that no two write the same byte of elements of less than 8 bits. The
+/// result owns the inner kernels. Errors: kInvalidInput if scratch would not fit 63 bits, errors of
+/// `make`.
 Result<MadeKernel> make_widened_kernel(const KernelRequest& request, const MakeOfRows& make);
 
 }  // namespace parallax

@@ -1,6 +1,7 @@
 // FusedAttention in bf16, for heads whose rounded keys and values fit a second-level cache. Outputs
 // differ from those in f32 by the rounding of Q, K, V and the weights; sums are f32. The kernel is
-// immutable; tiles run concurrently.
+// immutable; tiles run concurrently. A tile rounds the keys and values of a batch once, into
+// scratch, for all its blocks of queries.
 #pragma once
 
 #include <memory>

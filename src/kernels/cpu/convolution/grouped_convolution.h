@@ -1,5 +1,5 @@
 // Convolution of groups of channels, each with its own filters, in NHWC; also of filters that are
-// too large for other kernels.
+// too large for other kernels. The kernel is immutable; tiles run concurrently.
 #pragma once
 
 #include <memory>

@@ -11,7 +11,7 @@ namespace parallax {
 inline constexpr std::int64_t kSmallGroupTaps = 3;
 
 /// Output pixels that follow each other in one row, of the filters of one vector. Taps outside the
-/// image are left out.
+/// image are left out. Addresses need the alignment of a float only; each lane sums its own filter.
 struct SmallGroupRow {
   std::size_t row_count = 0;  ///< rows of the filter that are inside the image
   /// `x`: first channel that is read of pixel 0 of the first of these rows. `weights`: those of

@@ -1,5 +1,5 @@
 // Convolution in NHWC whose groups have no more filters than a vector: one vector holds the filters
-// of one group or of several.
+// of one group or of several. The kernel is immutable; tiles run concurrently.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,6 @@
 // Sizes of a ConvTranspose node, and how its result is cut into blocks. Spatial arrays are {planes,
-// rows, columns}; axes that a node does not have are 1. Thread-safety: plain values.
+// rows, columns}; axes that a node does not have are 1. Thread-safety: plain values. Output o of an
+// axis gets a contribution of tap k and input i if o = i * stride + k * dilation - pad_begin.
 #pragma once
 
 #include <array>
@@ -23,9 +24,11 @@ struct TransposedAxis {
   std::int64_t offset(std::int64_t k) const { return k * dilation - pad_begin; }
 };
 
+/// W is [groups * channels, filters, kernel]; X and Y are NCHW, or NHWC if `nhwc`.
 struct TransposedShape {
   std::int64_t batch = 0, groups = 1;
   std::int64_t channels = 0, filters = 0;  ///< per group
+  /// Axes of one- and two-dimensional nodes are the last ones.
   std::array<TransposedAxis, 3> axes;
   bool nhwc = false;
 
@@ -46,7 +49,7 @@ struct TransposedCut {
   std::int64_t pixels = 1;  ///< most pixels of the image that a block reads
 };
 /// Cuts the result so that the products of a block, `width` for each pixel of the image, fit a
-/// cache. A pixel costs `macs` multiply-accumulates, which size tiles.
+/// cache. A pixel costs `macs` multiply-accumulates, which size tiles. `width` counts floats.
 TransposedCut cut_transposed(const TransposedShape& shape, std::int64_t width, std::int64_t macs,
                              const Machine& machine);
 

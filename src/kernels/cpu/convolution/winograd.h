@@ -2,6 +2,8 @@
 // sums over the filter. Output pixels are computed in small squares; the transformed inputs of many
 // squares and the transformed weights are multiplied as matrices, one product per point of the
 // transform. A NaN or an infinity among the inputs turns all outputs of its square into NaN.
+// Rounding errors are somewhat greater than those of direct sums (winograd_loops.cc states them).
+// The kernel is immutable; tiles run concurrently.
 #pragma once
 
 #include <memory>

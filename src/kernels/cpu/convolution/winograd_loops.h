@@ -30,7 +30,8 @@ WinogradSizes winograd_sizes(WinogradForm form);
 
 /// Transforms the inputs of a tile: element c of point p goes to to[p * stride + c], for c below
 /// `channels` rounded up to whole vectors, zeros past the channels. `from` are the in_h * in_w
-/// pixels of the tile, row by row.
+/// pixels of the tile, row by row. Pixels outside the image point to zeros that the caller
+/// provides. REQUIRES: stride is at least the rounded number of channels.
 void winograd_input(WinogradForm form, const float* const* from, std::size_t channels, float* to,
                     std::size_t stride);
 
@@ -41,7 +42,7 @@ void winograd_output(WinogradForm form, const float* from, std::size_t stride, s
 
 /// Transforms the filters of one channel, in f64 and rounded once: filter k, whose taps begin
 /// `filter_stride` bytes after those of the one before, unaligned, gives to[p * stride + k], k <
-/// filters, for the matrices p.
+/// filters, for the matrices p. Called when weights are packed.
 void winograd_weights(WinogradForm form, const std::byte* from, std::size_t filter_stride,
                       std::size_t filters, float* to, std::size_t stride);
 

@@ -69,8 +69,8 @@ void apply_unary_rows(const Unary& unary, float* x, std::size_t stride, std::siz
                       std::size_t n);
 
 /// Computes y[i] = (x[i] - center) * scale + bias for i < n; x may be y. The sum is fused with the
-/// product (one rounding) on targets that can do so. GroupNormalization and its relatives use it,
-/// whose parameters belong to a whole row.
+/// product (one rounding) on targets that can do so. Normalisations use it, whose parameters belong
+/// to a whole row or plane.
 void normalize(const float* x, float* y, std::size_t n, float center, float scale, float bias);
 
 }  // namespace parallax

@@ -7,6 +7,7 @@
 #include "kernels/cpu/quantised/bits_inl.h"
 #include "kernels/cpu/quantised/bits_matrix.h"
 
+// The loops of MatMulNBits over few rows use it. BitsProduct's sizes are those of the matrix.
 #if defined(PX_KERNELS_CPU_QUANTISED_BITS_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef PX_KERNELS_CPU_QUANTISED_BITS_COLUMNS_INL_H_
 #undef PX_KERNELS_CPU_QUANTISED_BITS_COLUMNS_INL_H_
@@ -19,20 +20,25 @@ namespace parallax {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// Returns the elements of a column that a chunk holds.
 HWY_INLINE std::int64_t chunk_elements(std::int64_t bits) {
   return static_cast<std::int64_t>(hn::Lanes(FloatTag())) * 32 / bits;
 }
+/// Returns the chunks of a column, the last one perhaps partial.
 HWY_INLINE std::int64_t chunks_of(const BitsProduct& sizes) {
   const std::int64_t chunk = chunk_elements(sizes.bits);
   return (sizes.depth + chunk - 1) / chunk;
 }
 
-/// Chunks of the columns of a matrix.
+/// Chunks of the columns of a matrix. kWhole promises that reads of a chunk stay inside the arrays
+/// (whole_chunks()), so they are not masked. References the matrix, which must outlive it.
 template <int kBits>
 class BitColumns {
  public:
   using Lookup = decltype(hn::SetTableIndices(FloatTag(), static_cast<std::int32_t*>(nullptr)));
 
+  /// `blocks` has for each lane the block that it belongs to, counted from the chunk's first one.
+  /// REQUIRES: the block is a power of two of elements.
   HWY_INLINE BitColumns(const BitsMatrix& matrix, const std::int32_t* blocks)
       : m_(matrix),
         lookup_(hn::SetTableIndices(FloatTag(), blocks)),
@@ -51,6 +57,7 @@ class BitColumns {
     if (kWhole || left >= kChunkBytes) return load_bytes(WordTag(), from);
     return load_first(WordTag(), from, left / 4);
   }
+  /// Returns the scale of each lane's block.
   template <bool kWhole>
   HWY_INLINE FloatVec scale(std::int64_t column, std::int64_t chunk) const {
     return of_blocks<kWhole>(m_.scales, column, chunk);
@@ -87,9 +94,12 @@ class BitColumns {
   }
 
  private:
+  /// Words of a chunk.
   static constexpr std::int64_t kLanes = sizeof(FloatVec) / sizeof(float);
+  /// Bytes of a chunk in a column.
   static constexpr std::int64_t kChunkBytes = static_cast<std::int64_t>(sizeof(WordVec));
 
+  /// Returns the index in a column of the block in which a chunk begins.
   HWY_INLINE std::int64_t first_block(std::int64_t chunk) const {
     return chunk * (kChunkBytes * 8 / kBits) >> log_block_;
   }
@@ -111,7 +121,9 @@ class BitColumns {
   const BitsMatrix& m_;
   Lookup lookup_;   // block of each lane, counted from the chunk's first
   WordVec shifts_;  // bits from the first block's zero point to the lane's
+  /// Blocks of a column; bytes of a column, the padding of its last block included.
   std::int64_t blocks_, column_bytes_;
+  /// Binary logarithm of the elements of a block.
   int log_block_;
 };
 

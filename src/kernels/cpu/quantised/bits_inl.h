@@ -17,6 +17,7 @@ namespace parallax {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 
+/// As many words of 32 bits as a vector has floats.
 using WordTag = hn::RebindToUnsigned<FloatTag>;
 using WordVec = hn::Vec<WordTag>;
 
@@ -27,7 +28,8 @@ constexpr std::size_t kPerWord = 32 / kBits;
 template <int kBits>
 constexpr int kMidpoint = 1 << (kBits - 1);
 
-/// Loads the first `n` elements, zeros after them.
+/// Loads the first `n` elements, zeros after them. Reads n elements at any alignment and none past
+/// them.
 template <class D>
 HWY_INLINE hn::Vec<D> load_first(D d, const std::byte* from, std::int64_t n) {
   HWY_ALIGN hn::TFromD<D> buffer[hn::MaxLanes(D())] = {};
@@ -55,7 +57,8 @@ template <int kBits>
 constexpr bool kFromTable = false;
 #endif
 
-/// Weights of vectors of words, minus the midpoint.
+/// Weights of vectors of words, minus the midpoint. Each call of next() returns one weight of every
+/// word; those of neighbouring lanes lie kPerWord elements apart.
 template <int kBits>
 struct BitFields {
   FloatVec table;
@@ -81,6 +84,8 @@ struct BitFields {
                                                   : 0x80808080U;
     return hn::Xor(words, hn::Set(WordTag(), kSigns));
   }
+  /// Returns the next weight of each word as f32, minus the midpoint, and removes it from the
+  /// words. REQUIRES: `words` are those of begin(); at most kPerWord calls.
   HWY_INLINE FloatVec next(WordVec& words) const {
     const FloatTag d;
 #if HWY_TARGET == HWY_AVX3

@@ -15,7 +15,8 @@ struct ByteScale {
 };
 
 /// Writes x[i] / scale, rounded to the nearest, ties to even, plus `zero`, saturated to the range
-/// of the type; NaN becomes `zero`.
+/// of the type; NaN becomes `zero`. Divides rather than multiplies by a reciprocal, so that results
+/// are those of the reference kernel.
 void quantise_bytes(const ByteScale& as, const float* x, std::uint8_t* y, std::size_t n);
 /// Writes (x[i] - zero) * scale for n bytes.
 void dequantise_bytes(const ByteScale& as, const std::uint8_t* x, float* y, std::size_t n);
@@ -25,6 +26,7 @@ void dequantise_bytes(const ByteScale& as, const std::uint8_t* x, float* y, std:
 struct RealRange {
   float low = 0, high = 0;
 };
+/// For a row of n elements at any alignment of a float; {0, 0} if n is 0.
 RealRange range_of(const float* x, std::size_t n);
 
 }  // namespace parallax

@@ -27,12 +27,15 @@ inline std::int32_t weight_byte(const std::byte* weights, bool is_signed, std::i
 using SumColumns = std::function<void(std::int32_t* to)>;
 
 /// The zero points, scales, bias and activation of a quantised product. Immutable and cheap to
-/// move; packed sums of weights are shared with other kernels of the same weights.
+/// move; packed sums of weights are shared with other kernels of the same weights. With X and W as
+/// bytes, the sum of (x - x_zero) * (w - w_zero) over the depth is computed as sum(x w) - x_zero *
+/// sum(w) + w_zero * (depth * x_zero - sum(x)).
 class Requantisation {
  public:
   /// Returns nullopt if kernels of this folder do not cover the node: weights must have one zero
   /// point, a constant; X must have one zero point and one scale. `layout` names what `sum` depends
-  /// on, as of PackedWeights::get. Errors: kOutOfMemory.
+  /// on, as of PackedWeights::get. `columns` are the filters or columns of W; `sum` is kept until
+  /// the sums are packed. Errors: kOutOfMemory.
   static Result<std::optional<Requantisation>> make(const KernelRequest& request,
                                                     std::int64_t columns, const std::string& layout,
                                                     SumColumns sum);
@@ -47,10 +50,12 @@ class Requantisation {
   /// also depend on the sum of that row of X: callers then need start_rows().
   std::int32_t w_zero() const { return w_zero_; }
   /// Converts, in place, sums of `depth` bytes of X to the initial values of the sums of a row
-  /// (MatMulPanel::row_start).
+  /// (MatMulPanel::row_start). Arithmetic wraps modulo 2^32. Replaces each sum s with (depth *
+  /// x_zero - s) * w_zero.
   void start_rows(const KernelArgs& args, std::int64_t depth, std::span<std::int32_t> sums) const;
 
-  /// Returns the bytes of scratch that prepare() needs for `columns` columns.
+  /// Returns the bytes of scratch that prepare() needs for `columns` columns. Three arrays of four
+  /// bytes per column, rounded up to 64 columns.
   static std::int64_t scratch_bytes(std::int64_t columns);
   /// Pointers for a MatMulPanel whose first column is `begin`, prepared for columns [begin, end).
   struct Columns {
@@ -58,14 +63,17 @@ class Requantisation {
     const std::int32_t* start = nullptr;
   };
   /// Computes these pointers. They refer to `scratch` and to this object, and are valid until
-  /// either is changed.
+  /// either is changed. Computed once per tile or run, since zero points and scales may be inputs.
+  /// `scratch` is aligned to four bytes.
   Columns prepare(const KernelArgs& args, std::int64_t begin, std::int64_t end,
                   std::byte* scratch) const;
-  /// Applies the steps that the micro-kernel left out to rows of C, in place.
+  /// Applies the steps that the micro-kernel left out to rows of C, in place. These are the byte
+  /// table of the node or, for f32, its activation; `stride` counts elements.
   void finish(void* c, std::int64_t stride, std::int64_t rows, std::int64_t columns) const;
 
  private:
   Requantisation() = default;
+  /// A product whose scale is NaN gives the zero point.
   void bound_bytes(const KernelArgs& args, float y_scale, Requantise& to) const;
 
   std::int32_t w_zero_ = 0;

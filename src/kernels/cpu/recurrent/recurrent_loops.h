@@ -28,15 +28,18 @@ struct RecurrentMatrix {
   float unit = 1;  ///< 1 for f32
 };
 
-/// Operands of one step. Rows are sequences.
+/// Operands of one step. Rows are sequences. The caller runs the steps of a sequence in order.
 struct RecurrentStep {
   const Recurrence* spec = nullptr;
   const GateActivation* activations = nullptr;  ///< those of the direction
+  /// Sequences; elements of a state, without padding.
   std::int64_t rows = 0, hidden = 0;
   std::int64_t begin = 0, end = 0;  ///< blocks that the step computes
   /// X W and the biases of X, of each row; null: `x` is multiplied here.
   const float* products = nullptr;
+  /// Floats from one row's products to the next.
   std::int64_t products_stride = 0;
+  /// Inputs of the step, read only if `products` is null.
   RecurrentRows x;
   RecurrentMatrix w, r;  ///< both f32 or both bytes
   /// `bias`: biases of X plus those of the state, except those that linear_before_reset keeps
@@ -48,7 +51,8 @@ struct RecurrentStep {
   /// Scratch of GRU without linear_before_reset, for a row: three states.
   float* spare = nullptr;
 };
-/// Computes `next` and updates `c` for the blocks [begin, end).
+/// Computes `next` and updates `c` for the blocks [begin, end). Sequences of a call share each pass
+/// over the weights.
 void recurrent_step(const RecurrentStep& step);
 
 /// Operands of X W + bias of rows in all blocks of a direction: [rows, blocks, gates, vector].
@@ -60,7 +64,8 @@ struct RecurrentProducts {
   const float* bias = nullptr;
   float* to = nullptr;
 };
-/// Writes the products to `to`.
+/// Writes the products to `to`. Rows may be several steps of one sequence, as these products do not
+/// depend on states.
 void recurrent_products(const RecurrentProducts& products);
 
 }  // namespace parallax

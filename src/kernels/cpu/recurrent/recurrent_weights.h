@@ -21,8 +21,11 @@ struct RecurrentWeights {
 
   /// Returns the hidden elements, padded to whole blocks.
   std::int64_t padded() const { return blocks * lanes; }
+  /// Return the packed weights W, of the inputs, and R, of the state.
   RecurrentMatrix w_of(const RecurrentShape& s, std::int64_t direction) const;
   RecurrentMatrix r_of(const RecurrentShape& s, std::int64_t direction) const;
+  /// Return the biases of all gates, [blocks, gates, lanes], and those that linear_before_reset
+  /// keeps separate, [blocks, lanes].
   const float* bias_of(const RecurrentShape& s, std::int64_t direction) const;
   const float* candidate_bias_of(const RecurrentShape& s, std::int64_t direction) const;
   const float* peepholes_of(std::int64_t direction) const;  ///< null if there are none

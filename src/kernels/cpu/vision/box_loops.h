@@ -12,7 +12,8 @@ struct BoxCorners {
 };
 
 /// Boxes of positive area, coordinate by coordinate in one piece of memory, which the caller owns
-/// and which must outlive the list.
+/// and which must outlive the list. NonMaxSuppression keeps the boxes that it has selected in one,
+/// so that a candidate is compared with a vector of them.
 class BoxList {
  public:
   /// Boxes that are compared together; entries behind the last box overlap nothing.
@@ -25,9 +26,11 @@ class BoxList {
   /// Appends a box. REQUIRES: the list is not full, box.area() > 0.
   void append(const BoxCorners& box);
   /// Returns true if `box` overlaps one of the list by more than `threshold` of their union.
-  /// REQUIRES: box.area() > 0.
+  /// Computes intersection and union in the order of the reference kernel, so that both select the
+  /// same boxes. REQUIRES: box.area() > 0.
   bool overlaps(const BoxCorners& box, float threshold) const;
 
+  /// Number of boxes.
   std::size_t size() const { return size_; }
   /// Returns the array of x0, y0, x1, y1 or area for `field` 0 to 4, padded to whole groups.
   const float* field(std::size_t field) const { return memory_ + field * stride_; }

@@ -38,8 +38,8 @@ struct ScaledAttentionShape {
   AttentionParams params;
   /// Sequences, heads and positions of Q and Y, elements of a row of Q and K, those of V and Y.
   std::int64_t batch = 0, heads = 0, queries = 0, depth = 0, width = 0;
-  /// `added` keys follow `past` ones. Heads of K and V divide `heads`. Without the inputs past_key
-  /// and past_value, `past` is 0.
+  /// `added` keys follow `past` ones. Heads of K and V divide `heads`. `past` is 0 if the inputs
+  /// past_key and past_value are left out.
   std::int64_t kv_heads = 0, added = 0, past = 0;
   /// Strides of inputs and outputs. Past and present tensors are never packed. Past tensors are
   /// [batch, kv_heads, past, depth or width]; present ones have keys() rows, of which the first

@@ -40,8 +40,8 @@ inline std::int64_t count_tiles(std::int64_t elements, std::int64_t most) {
 inline constexpr double kMaxScratchElements = 1 << 24;
 
 /// Returns a kernel that calls `run` for each tile: make_lambda_kernel() with the type that
-/// factories return. `run` must be thread-safe, since tiles run concurrently. Never an error or a
-/// null kernel.
+/// factories return. `run` must be thread-safe, since tiles run concurrently. The result always has
+/// a kernel.
 inline Result<std::unique_ptr<Kernel>> tiled_kernel(LambdaKernelOptions options, TileFunction run) {
   return make_lambda_kernel(options, std::move(run));
 }

@@ -133,8 +133,8 @@ class IndexSpace {
 
 /// Copies elements [begin, end) of `space`, operand 0 being the destination and operand 1 the
 /// source. T is any type of the elements' size; memory may have any alignment and must not overlap.
-/// Neither side is checked: strides and sizes of `space` must lie inside both memories. Tiles that
-/// copy disjoint ranges may run concurrently if the destination's stride is 0 along no axis.
+/// The caller guarantees that all places lie inside both memories. Tiles that copy disjoint ranges
+/// may run concurrently if the destination's stride is 0 along no axis.
 template <class T>
 void copy_elements(const IndexSpace<2>& space, std::int64_t begin, std::int64_t end,
                    const std::byte* source, std::byte* destination) {

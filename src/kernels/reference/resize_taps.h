@@ -1,5 +1,5 @@
 // Elements of an axis, and their weights, from which one position of a resized tensor is computed,
-// for all modes of Resize. Pure. Where resize_source.h covers the modes, kernels use it instead: it
+// for all modes of Resize. Pure. Kernels use resize_source.h instead if that covers the modes: it
 // has at most two elements per axis.
 #pragma once
 

@@ -11,8 +11,8 @@ namespace parallax {
 /// for AVX2 and NEON, 8 for SSE.
 MatMulWidths matmul_widths();
 /// Multiplies rows of A with a panel of B; a step of depth is one f32. Groups of rows that
-/// registers hold go over the whole depth; the last vector of columns is masked. No alignment
-/// beyond that of a float is needed. Without rows it does nothing.
+/// registers hold go over the whole depth; the last vector of columns is masked. Addresses need the
+/// alignment of a float only; `rows` may be 0.
 void matmul_panel(const MatMulPanel& panel);
 /// As matmul_panel() of a panel whose B is f16: `depth` rows of `ldb` elements from `halves` on, as
 /// f32 in `block`, which it fills. `block` has room for depth * ldb floats. REQUIRES: no segments.

@@ -72,7 +72,7 @@ struct PanelsProduct {
   /// Sums from one row of C to the next; size of C.
   std::int64_t c_stride = 0, rows = 0, columns = 0;
 };
-/// Computes the product, panel by panel. No bias, no activation; C is overwritten.
+/// Computes the product, panel by panel. Overwrites C, without bias or activation.
 void multiply_panels(const GemmType& type, const PanelsProduct& product);
 
 }  // namespace parallax

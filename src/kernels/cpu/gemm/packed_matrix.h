@@ -86,7 +86,7 @@ struct MatMulRows {
   std::int64_t rows = 0;
   /// [rows, columns]. Dense f32, or what the type's sums are; must not overlap A.
   void* c = nullptr;
-  /// [columns], or null. Of the sums' type, and part of the first block of depth.
+  /// [columns], or null. Its elements have the sums' type, and sums begin with them.
   const void* bias = nullptr;
   Unary activation;
   std::int64_t depth_blocks = 1;  ///< blocks that the depth is cut into

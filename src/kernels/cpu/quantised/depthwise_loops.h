@@ -31,7 +31,7 @@ struct DepthwiseBytes {
 void depthwise_bytes(const DepthwiseBytes& job);
 
 /// Requantises `rows` rows of sums, `columns` each, one after the other, and writes them to C, as a
-/// MatMulPanel does. Without a scale, sums become i32.
+/// MatMulPanel does. Sums become i32 if there is no scale.
 void requantise_sums(const Requantise& to, const float* sums, void* c, std::size_t rows,
                      std::size_t columns);
 

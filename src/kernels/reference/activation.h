@@ -12,7 +12,7 @@
 
 namespace parallax {
 
-/// max(x, 0).
+/// max(x, 0). Used for the operator Relu and for epilogues.
 template <class T>
 T relu_of(T x) {
   return x < T{0} ? T{0} : x;  // NaN stays NaN, -0 stays -0
@@ -51,7 +51,8 @@ template <class T>
 T hard_swish_of(T x) {
   return x * std::clamp(x * (T{1} / T{6}) + T{0.5}, T{0}, T{1});
 }
-/// Limits x to [low, high]. Returns `high` if low > high; NaN stays NaN.
+/// Limits x to [low, high]. Returns `high` if low > high; NaN stays NaN. Bounds that a Clip leaves
+/// out are the lowest and greatest finite f32 (ir/epilogue.h).
 template <class T>
 T clip_of(T x, T low, T high) {
   if (x < low) x = low;

@@ -1,6 +1,6 @@
 // Lines of a dense row-major tensor along one axis, for kernels that work on each line on its own
-// (cumulative sums and products). Plain values. Such kernels cut tiles between lines: elements of a
-// line depend on each other, so that a line is never shared by two tiles.
+// (cumulative sums and products, LogSoftmax, Hardmax). Plain values. Tiles are whole lines, as
+// elements of a line depend on each other.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@ namespace parallax {
 /// The lines along one axis. Element k of line i is at offset start(i) + k * step.
 struct AxisLines {
   /// Elements of a line, elements from one of them to the next, and lines (0 if the tensor is
-  /// empty).
+  /// empty). `step` is the product of the dimensions behind the axis.
   std::int64_t length = 1, step = 1, count = 0;
 
   /// REQUIRES: 0 <= axis < dims.rank(). Dimensions may be 0: then there are no lines.
@@ -22,8 +22,8 @@ struct AxisLines {
     count = elements == 0 ? 0 : elements / length;
   }
 
-  /// Returns the offset of the first element of line `i`, i in [0, count).
-  /// Lines are numbered in row-major order of the other axes.
+  /// Returns the offset of the first element of line `i`, i in [0, count). Lines are numbered in
+  /// row-major order of the other axes. Tiles of a kernel are ranges of these numbers.
   std::int64_t start(std::int64_t i) const { return i / step * length * step + i % step; }
   /// Number of tiles if each covers whole lines, about `elements` elements in all. A line that is
   /// longer is a tile of its own; 0 if there are no lines.

@@ -22,12 +22,14 @@
 
 namespace parallax {
 
-/// Result of a KernelFactory; a null kernel means that the request is not supported.
+/// Result of a KernelFactory; a null kernel means that the request is not supported. Errors are of
+/// stage kCompile, for requests that no kernel can run.
 using KernelResult = Result<std::unique_ptr<Kernel>>;
 
 /// A bool as memory holds it: any byte but 0 is true. Files and users may supply bytes other than 0
 /// and 1, which a C++ bool must not hold. Copies keep the byte as it is; only a conversion from
-/// bool normalises it.
+/// bool normalises it. It converts to and from bool implicitly, so that generic code treats it as
+/// one.
 struct BoolByte {
   std::uint8_t byte = 0;  ///< as stored; constructors write 0 or 1
   BoolByte() = default;
@@ -39,7 +41,8 @@ static_assert(sizeof(BoolByte) == 1);
 
 /// Calls make(std::type_identity<T>{}), which returns a KernelResult, with the C++ type of `dtype`,
 /// BoolByte for bool. Returns a null kernel if `dtype` is not a native type of the set: kernels
-/// compute in native types only, and the registry widens tensors of other types. Errors: those of
+/// compute in native types only, and the registry widens tensors of other types. `make` is
+/// instantiated for each type of the set that is native, and called at most once. Errors: those of
 /// `make`.
 template <DTypeSet kSet, class Make>
 KernelResult make_for(DType dtype, Make make) {
@@ -67,8 +70,9 @@ KernelResult make_for_size(DType dtype, Make make) {
   }
 }
 
-/// Make errors for early returns: of stage kRun from run_tile(), of stage kCompile from
-/// factories. The caller adds the node's name.
+/// Make errors for early returns: of stage kRun from run_tile(), of stage kCompile from factories.
+/// The caller adds the node's name. Messages are lower-case phrases without a full stop, e.g. "an
+/// input is left out".
 inline tl::unexpected<Error> run_error(ErrorCode code, std::string message) {
   return tl::unexpected(Error{Stage::kRun, code, {}, std::move(message)});
 }
@@ -76,8 +80,8 @@ inline tl::unexpected<Error> make_error(ErrorCode code, std::string message) {
   return tl::unexpected(Error{Stage::kCompile, code, {}, std::move(message)});
 }
 
-/// Checks that no input is left out, for operators with a variable number of inputs. Errors:
-/// kInvalidModel.
+/// Checks that no input is left out, for operators with a variable number of inputs. Called by
+/// factories of Concat, Sum, Einsum and the like. Errors: kInvalidModel.
 inline Status require_all_inputs(const KernelRequest& request) {
   for (const TensorDesc& input : request.inputs) {
     if (!input.present) return make_error(ErrorCode::kInvalidModel, "an input is left out");
@@ -115,7 +119,9 @@ inline std::int64_t load_index(const std::byte* bytes, DType dtype, std::int64_t
 inline int positive_axis(std::int64_t axis, int rank) {
   return static_cast<int>(axis < 0 ? axis + rank : axis);
 }
-/// Returns the product of dimensions [begin, end); 1 if there are none. REQUIRES: it fits 63 bits.
+/// Returns the product of dimensions [begin, end); 1 if there are none. Used for strides and for
+/// sizes of blocks of axes; dimensions of a tensor that exists always fit. REQUIRES: it fits 63
+/// bits.
 inline std::int64_t count_of(const Dims& dims, int begin, int end) {
   std::int64_t count = 1;
   for (int axis = begin; axis < end; ++axis) count *= dims[axis];
@@ -154,7 +160,8 @@ T wrap_mul(T a, T b) {
 }
 
 /// Converts as Cast does: integers wrap, floats saturate if converted to integers (NaN as in
-/// convert_number()), bool is "not zero".
+/// convert_number()), bool is "not zero". Floats are truncated towards zero before they saturate.
+/// NaN becomes true as a bool.
 template <class To, class From>
 To convert(From x) {
   // BoolByte is a class, which convert_number() does not know.

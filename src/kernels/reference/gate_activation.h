@@ -1,5 +1,6 @@
 // Activation functions of the gates of LSTM, GRU and RNN, as ONNX defines them, one number at a
-// time. Pure.
+// time. Pure. The reference kernel of the three operators calls it for each gate and step;
+// kernels/cpu/recurrent has vectorised forms in f32.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +12,10 @@ namespace parallax {
 
 /// Applies `activation` to x, which the caller has already limited to [-clip, clip]. Alpha and beta
 /// have their defaults filled in (ops/recurrent.h). Computes in double whatever the tensors' type
-/// is. NaN yields NaN. The parameters' defaults are those of the operators of the same name, e.g.
-/// 0.2 and 0.5 of HardSigmoid and 0.01 of LeakyRelu.
+/// is. NaN yields NaN. Defaults are those of the operators of the same name, e.g. 0.2 and 0.5 of
+/// HardSigmoid and 0.01 of LeakyRelu. Functions that are no operators, Affine and ScaledTanh, have
+/// defaults that change nothing: alpha 1, beta 0 for Affine and 1 for ScaledTanh. Softsign of an
+/// infinity is NaN, as its quotient is.
 inline double gate_of(const GateActivation& activation, double x) {
   // Functions without parameters ignore them.
   const auto alpha = static_cast<double>(activation.alpha);

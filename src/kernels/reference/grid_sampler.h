@@ -1,5 +1,6 @@
 // Elements that GridSample reads along each axis of an image, and their weights, for every kernel
-// of it. Pure.
+// of it. Pure. An image of several axes is sampled by the product of the taps of each axis; kernels
+// call taps() once per axis and place.
 #pragma once
 
 #include <array>
@@ -21,7 +22,7 @@ inline constexpr int kMaxGridTaps = 4;
 /// Entries from GridSampleParams::count() on keep index -1 and weight 0.
 using GridTaps = std::array<GridTap, kMaxGridTaps>;
 
-/// Attributes of a GridSample.
+/// Attributes of a GridSample. Copied into the kernel when it is made; immutable.
 struct GridSampler : GridSampleParams {
   /// Returns the taps at the normalised coordinate `at`, -1 and 1 being the ends of an axis of
   /// `size` elements. NaN lies outside; an axis without elements has taps of index -1 only. With

@@ -10,8 +10,10 @@ namespace parallax {
 /// A dense tensor as batch x channels x spatial axes, with the stride of each in elements.
 /// `spatial_strides` has an entry for each axis of `spatial`, in the same order.
 struct ImageStrides {
+  /// Sizes of these two axes.
   std::int64_t batch = 0, channels = 0;
   Dims spatial;  ///< sizes of the spatial axes, outermost first
+  /// Elements from one image to the next, and from one channel of a pixel or one plane to the next.
   std::int64_t batch_stride = 0, channel_stride = 0;
   Strides spatial_strides{};
 };
@@ -23,6 +25,8 @@ ImageStrides image_strides(const Dims& dims, const Node& node);
 /// k * dilation - pad_begin, which may lie outside the image. All are counted in elements; `in` and
 /// `out` are sizes without padding.
 struct WindowAxis {
+  /// `kernel` counts taps; `dilation` is the distance of neighbouring taps, `stride` that of
+  /// neighbouring outputs.
   std::int64_t in = 0, out = 0, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
 
   /// Returns the taps [begin, end) whose input position for output `o` is in [low, high). It ends
@@ -32,7 +36,8 @@ struct WindowAxis {
   /// the tap always falls into the padding, and else within [0, out].
   TileRange positions(std::int64_t k) const;
 };
-/// Windows of all spatial axes, outermost first; unused entries are defaults.
+/// Windows of all spatial axes, outermost first; unused entries are defaults. A two-dimensional
+/// convolution uses entries 0 (H) and 1 (W).
 using WindowAxes = std::array<WindowAxis, Dims::kMaxRank>;
 /// Reads the attributes strides, dilations, pads and auto_pad. `in`, `out` and `kernel` are the
 /// sizes of the spatial axes alone, one entry each. Padding of auto_pad is derived from the sizes,

@@ -12,11 +12,12 @@
 
 namespace parallax {
 
-/// Elements between neighbours along each axis; entries from the rank on are 0.
+/// Elements between neighbours along each axis; entries from the rank on are 0. Negative strides
+/// walk backwards, 0 repeats an element.
 using Strides = std::array<std::int64_t, Dims::kMaxRank>;
 
 /// Returns the strides of a dense row-major tensor. The last axis has stride 1; a tensor of rank 0
-/// has none.
+/// has none. Example: [2, 3, 4] has strides [12, 4, 1].
 inline Strides row_major_strides(const Dims& dims) {
   Strides strides{};
   std::int64_t stride = 1;
@@ -30,7 +31,8 @@ inline Strides row_major_strides(const Dims& dims) {
 /// Returns the strides that present a dense tensor of dimensions `from` as one of dimensions `to`:
 /// 0 along axes that are repeated. Axes are aligned at their ends, and missing leading ones count
 /// as repeated (numpy's rule). Axes of size 1 get stride 0, which an index of 0 does not need.
-/// REQUIRES: `from` broadcasts to `to`.
+/// Example: [3, 1] presented as [2, 3, 4] has strides [0, 1, 0]. REQUIRES: `from` broadcasts to
+/// `to`.
 inline Strides broadcast_strides(const Dims& from, const Dims& to) {
   const Strides dense = row_major_strides(from);
   Strides strides{};
@@ -43,7 +45,9 @@ inline Strides broadcast_strides(const Dims& from, const Dims& to) {
 
 /// A row-major index space and the strides of N operands in it, in elements. Immutable. Its
 /// elements are numbered in row-major order, which tiles are ranges of; made once when a kernel is
-/// made and shared by its tiles.
+/// made and shared by its tiles. Example: to add [3] to [2, 3], operands are the result and both
+/// inputs, with strides [3, 1], [3, 1] and [0, 1]; for_rows() then calls its function for two rows
+/// of three elements.
 template <std::size_t N>
 class IndexSpace {
  public:
@@ -66,8 +70,9 @@ class IndexSpace {
   /// Calls row(offsets, count) for each run of `count` elements of one row among the elements
   /// [begin, end), in order. `offsets` has the offset of the run's first element in each operand;
   /// element i of the run is at offsets[k] + i * row_stride(k). Divides only once per call, so the
-  /// range of a tile costs no more than its rows. REQUIRES: 0 <= begin, `end` is at most the number
-  /// of elements.
+  /// range of a tile costs no more than its rows. The function is inlined, called on this thread,
+  /// and must not keep the reference to `offsets`. REQUIRES: 0 <= begin, `end` is at most the
+  /// number of elements.
   template <class Row>
   void for_rows(std::int64_t begin, std::int64_t end, Row row) const {
     if (begin >= end) return;

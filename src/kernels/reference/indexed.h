@@ -12,8 +12,8 @@
 namespace parallax {
 
 /// Returns `index`, counted from the end if negative, as one in [0, dim). `axis` is for the message
-/// alone. An empty axis, `dim` 0, has no valid index. Errors: kOutOfRange, stage kRun, naming
-/// index, axis and dimension.
+/// alone. An empty axis, `dim` 0, has no valid index. The message does not name the node, which the
+/// executor adds. Errors: kOutOfRange, stage kRun, naming index, axis and dimension.
 inline Result<std::int64_t> checked_index(std::int64_t index, int axis, std::int64_t dim) {
   if (index < -dim || index >= dim) {
     return run_error(
@@ -26,7 +26,8 @@ inline Result<std::int64_t> checked_index(std::int64_t index, int axis, std::int
 /// Returns the new element. Sums and products of integers wrap; an update of NaN wins kMin and
 /// kMax, and so does an old NaN. Bools support kNone only and otherwise return the update. `old` is
 /// the element in the output, which several updates may name; callers apply them one after the
-/// other in row-major order of the updates.
+/// other in row-major order of the updates. The attribute `reduction` chooses the function: kNone
+/// returns the update.
 template <class T>
 T reduce(ScatterReduction reduction, T old, T update) {
   // x != x is true for NaN alone.

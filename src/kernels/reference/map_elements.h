@@ -1,4 +1,5 @@
 // Kernels that apply a function to each element of input 0: unary operators without an own loop.
+// Inputs other than the first are not read: parameters are part of the function.
 #pragma once
 
 #include "kernels/reference/common.h"

@@ -6,8 +6,8 @@
 
 namespace parallax {
 
-/// Mean (0 if not centered) and 1 / sqrt(variance + epsilon). Normalised elements are
-/// (x - mean) * inverse_deviation.
+/// Mean (0 if not centered) and 1 / sqrt(variance + epsilon). Normalised elements are (x - mean) *
+/// inverse_deviation. Kept in f64 and applied to elements in f64; only the result is rounded to T.
 struct Moments {
   double mean, inverse_deviation;
 };
@@ -15,7 +15,8 @@ struct Moments {
 /// Returns the moments of `count` contiguous elements. The variance is the mean of squared
 /// distances from the mean (divided by count, not count - 1), computed in a second pass; if not
 /// `centered`, the mean of squares (RMS normalisation). Sums go from the first to the last element
-/// in one accumulator. REQUIRES: count > 0, else results are NaN.
+/// in one accumulator. A positive `epsilon` keeps the inverse finite for a row of equal elements.
+/// REQUIRES: count > 0, else results are NaN.
 template <class T>
 Moments moments_of(const T* x, std::int64_t count, double epsilon, bool centered) {
   // Two passes: the difference of sums of squares would cancel for a mean far from 0.

@@ -1,4 +1,5 @@
-// Maps positions of a padded axis to elements of the original, for every kernel of Pad. Pure.
+// Maps positions of a padded axis to elements of the original, for every kernel of Pad. Pure. Both
+// libraries make tables of it, one entry for each position of an axis.
 #pragma once
 
 #include <cstdint>

@@ -11,7 +11,7 @@ namespace parallax {
 /// Returns 128 random bits for counter `place` and key `seed`, as four words. The upper 64 bits of
 /// the counter are 0. Constants below are the paper's multipliers and Weyl increments.
 /// RandomUniform and the like pass the index of the element and the node's seed, and use the first
-/// two words.
+/// two words. The words are the same on every machine and in every run.
 constexpr std::array<std::uint32_t, 4> philox(std::uint64_t place, std::uint64_t seed) {
   std::array<std::uint32_t, 4> x = {static_cast<std::uint32_t>(place),
                                     static_cast<std::uint32_t>(place >> 32), 0, 0};

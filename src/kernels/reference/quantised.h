@@ -13,7 +13,7 @@
 
 namespace parallax {
 
-/// Least and greatest integer of a type, both included.
+/// Least and greatest integer of a type, both included. Held in i64, so that bounds of u32 fit.
 struct IntegerRange {
   std::int64_t low = 0, high = 0;
 };
@@ -50,8 +50,9 @@ inline std::int64_t load_integer(DType dtype, const std::byte* bytes, std::int64
 
 /// Writes element `i`. Elements that share a byte with it keep their values, but the byte is read
 /// and written: tiles must not share bytes. Tiles of elements of `bits` < 8 must begin at multiples
-/// of 8 / bits. Memory may have any alignment; higher bits of `value` are dropped. REQUIRES:
-/// `value` is in integer_range(dtype).
+/// of 8 / bits. Memory may have any alignment; higher bits of `value` are dropped. Nodes with
+/// packed outputs cut tiles at multiples of whole bytes for this reason. REQUIRES: `value` is in
+/// integer_range(dtype).
 inline void store_integer_element(DType dtype, std::int64_t value, std::byte* bytes,
                                   std::int64_t i) {
   const int bits = info_of(dtype).bits;
@@ -85,6 +86,7 @@ std::int64_t quantised(T x, T scale, std::int64_t zero, const IntegerRange& rang
 /// Maps elements of the dense input x of a QuantizeLinear or DequantizeLinear node to their scales:
 /// one for all, one per index along the attribute `axis`, or one per block of `block_size`
 /// neighbours along it. Made when the kernel is made and copied into it; its functions are pure.
+/// Example: x of [2, 6] with block_size 3 along axis 1 has scales [2, 2]; element 10 has scale 3.
 class ScaleOrder {
  public:
   /// Reads the shapes of the node's inputs 0 (x) and 1 (scale). REQUIRES: they pass the checks of
@@ -105,7 +107,8 @@ class ScaleOrder {
     blocked_ = block > 0;
   }
 
-  /// Returns the index of the scale, and of the zero point, of element `element`.
+  /// Returns the index of the scale, and of the zero point, of element `element`. REQUIRES: 0 <=
+  /// element < x's elements.
   std::int64_t operator()(std::int64_t element) const {
     if (one_) return 0;
     const std::int64_t at = element / inner_ % length_ / block_;

@@ -26,7 +26,8 @@ struct ResizeSource {
   float fraction = 0;    ///< in [0, 1); 0 at the last element and for kNearest
 };
 
-/// Shapes and attributes of a Resize. Plain values.
+/// Shapes and attributes of a Resize. Plain values. Made when a kernel is made, and copied into it.
+/// Axes are in the order of the tensors, channels last for NHWC.
 struct ResizeShape {
   Dims in, out;
   Strides strides{};  ///< strides of the dense input
@@ -44,7 +45,8 @@ struct ResizeShape {
   std::array<int, Dims::kMaxRank> entry{};
 
   bool linear() const { return mode == ResizeMode::kLinear; }
-  /// Returns whether resize_source() and resize_scale() suffice; else resize_taps.h is needed.
+  /// Returns whether resize_source() and resize_scale() suffice; else resize_taps.h is needed. If
+  /// true, an element of the result depends on at most two elements along each axis.
   bool is_plain() const {
     return mode != ResizeMode::kCubic && policy == ResizePolicy::kStretch && !antialias &&
            coordinates != ResizeCoordinates::kCrop;

@@ -11,7 +11,8 @@
 
 namespace parallax {
 
-/// An element of the original and its weight. Weights of different axes are multiplied.
+/// An element of the original and its weight. Weights of different axes are multiplied. Taps of
+/// weight 0 must not be multiplied: the element may be NaN or infinite.
 struct ResizeTap {
   std::int64_t index = 0;  ///< in [0, size of the original)
   double weight = 0;
@@ -27,7 +28,8 @@ struct ResizeInputs {
   const std::byte* sizes = nullptr;   ///< i64
 };
 
-/// Scale and crop region of one axis.
+/// Scale and crop region of one axis. `start` and `end` are 0 and 1 unless coordinates are
+/// tf_crop_and_resize.
 struct ResizeSpan {
   ResizeScale scale;
   double start = 0, end = 1;  ///< crop region (tf_crop_and_resize), 0 and 1 being the image's ends

@@ -291,7 +291,7 @@ HWY_INLINE V sine_f32(D d, V x, std::int32_t quarter) {
   V s = hn::Set(d, -1.9515295891e-4F);
   s = hn::MulAdd(s, z, hn::Set(d, 8.3321608736e-3F));
   s = hn::MulAdd(s, z, hn::Set(d, -1.6666654611e-1F));
-  s = hn::MulAdd(hn::Mul(s, z), r, r);
+  s = hn::CopySign(hn::MulAdd(hn::Mul(s, z), r, r), r);  // the sum of zeros would be +0
   V c = hn::Set(d, 2.443315711809948e-5F);
   c = hn::MulAdd(c, z, hn::Set(d, -1.388731625493765e-3F));
   c = hn::MulAdd(c, z, hn::Set(d, 4.166664568298827e-2F));

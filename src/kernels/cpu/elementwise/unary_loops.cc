@@ -48,15 +48,19 @@ HWY_INLINE void map_powers(UnaryFunction f, const float* x, float* y, std::size_
   }
 }
 
-/// Lanes that the polynomials do not reach are few: they are computed one by one.
+/// Returns the sine of each lane of x + quarter * pi / 2; `exact` is libm's function of x. Lanes that
+/// the polynomials do not reach are few: they alone are computed one by one, so that a result does
+/// not depend on its neighbours.
 template <class F>
 HWY_INLINE FloatVec sine_or(FloatTag d, FloatVec x, std::int32_t quarter, F exact) {
-  if (HWY_LIKELY(hn::AllTrue(d, hn::Lt(hn::Abs(x), hn::Set(d, 8192.0F)))))
-    return sine_f32(d, x, quarter);
+  const auto near = hn::Lt(hn::Abs(x), hn::Set(d, 8192.0F));
+  const auto fast = sine_f32(d, x, quarter);
+  if (HWY_LIKELY(hn::AllTrue(d, near))) return fast;
   HWY_ALIGN float lanes[hn::MaxLanes(FloatTag())];
   hn::Store(x, d, lanes);
-  for (std::size_t i = 0; i < hn::Lanes(d); ++i) lanes[i] = exact(lanes[i]);
-  return hn::Load(d, lanes);
+  for (std::size_t i = 0; i < hn::Lanes(d); ++i)
+    if (!(std::abs(lanes[i]) < 8192.0F)) lanes[i] = exact(lanes[i]);
+  return hn::IfThenElse(near, fast, hn::Load(d, lanes));
 }
 
 HWY_INLINE void map_rounding(UnaryFunction f, const float* x, float* y, std::size_t n) {

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "kernels/cpu/cpu_test_util.h"
@@ -59,6 +60,38 @@ TEST(CpuUnary, AgreesWithReferenceOnRandomAndSpecialValues) {
          c.attributes},
         c.tolerance);
   }
+}
+
+/// Returns f of each element, all of them in one run.
+std::vector<float> run_unary(const UnaryCase& c, const std::vector<float>& x) {
+  const auto n = static_cast<std::int64_t>(x.size());
+  const auto y = run_kernel({c.op, test_inputs(test_tensor<float>({n}, x)), c.attributes},
+                            KernelLibrary::kCpu);
+  return y ? test_values<float>((*y)[0]) : std::vector<float>{};
+}
+
+TEST(CpuUnary, GivesAnElementTheSameBitsWhateverItsNeighbours) {
+  std::vector<float> x = special_floats();
+  for (int i = 0; i < 70; ++i) x.push_back(0.37F * static_cast<float>(i) - 11.0F);
+  for (const UnaryCase& c : unary_cases()) {
+    SCOPED_TRACE(to_string(c.op));
+    const std::vector<float> together = run_unary(c, x);
+    ASSERT_EQ(together.size(), x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const std::vector<float> alone = run_unary(c, {x[i]});
+      ASSERT_EQ(alone.size(), 1U);
+      if (std::isnan(alone[0]) && std::isnan(together[i])) continue;
+      EXPECT_EQ(std::bit_cast<std::uint32_t>(alone[0]), std::bit_cast<std::uint32_t>(together[i]))
+          << x[i];
+    }
+  }
+}
+
+TEST(CpuUnary, KeepsTheSignOfZeroInASine) {
+  const std::vector<float> y = run_unary({OpKind::kSin, {}}, {-0.0F, 0.0F});
+  ASSERT_EQ(y.size(), 2U);
+  EXPECT_TRUE(std::signbit(y[0]));
+  EXPECT_FALSE(std::signbit(y[1]));
 }
 
 TEST(CpuUnary, TakesEveryLengthAndShape) {

@@ -1,5 +1,9 @@
 // Free blocks of an arena: best fit, splitting, coalescing; O(log n) each. Internal to memory/. Not
 // thread-safe.
+//
+// Offsets and sizes are bytes for plan_paper() and the packing's own unit for packing/heuristics.h;
+// the list does not align anything, so the sizes that it is given must be multiples of the
+// alignment that is wanted. It owns no memory: it only keeps numbers.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +19,8 @@ namespace parallax {
 class FreeList {
  public:
   /// Removes `bytes` from the smallest block that is large enough, the lowest of equal ones.
-  /// Returns their offset; nullopt if no block is large enough.
+  /// Returns their offset; nullopt if no block is large enough. The rest of the block stays free,
+  /// at its upper end. REQUIRES: bytes > 0.
   std::optional<std::int64_t> take(std::int64_t bytes) {
     const auto fit = by_size_.lower_bound({bytes, -1});
     if (fit == by_size_.end()) return std::nullopt;
@@ -26,7 +31,10 @@ class FreeList {
     return offset;
   }
 
-  /// Removes the block that ends at `end`. Returns its offset; nullopt if there is no such block.
+  /// Removes the block that ends at `end`. Returns its offset; nullopt if there is no such block. A
+  /// bump allocator calls this before it grows, with `end` the current size of its memory: growth
+  /// then starts at the free block. Only the block with the largest offset is examined, so `end`
+  /// must be the end of the memory.
   std::optional<std::int64_t> take_ending_at(std::int64_t end) {
     if (by_offset_.empty()) return std::nullopt;
     const auto last = std::prev(by_offset_.end());
@@ -37,7 +45,9 @@ class FreeList {
     return offset;
   }
 
-  /// Adds a free block and merges it with its neighbours. REQUIRES: it overlaps no free block.
+  /// Adds a free block and merges it with its neighbours. REQUIRES: it overlaps no free block. Also
+  /// REQUIRES: bytes > 0, and that the sum of both fits 63 bits. The list does not check that the
+  /// block was taken from it: blocks of another list may be added.
   void add(std::int64_t offset, std::int64_t bytes) {
     auto next = by_offset_.lower_bound(offset);
     if (next != by_offset_.end() && next->first == offset + bytes) {
@@ -57,7 +67,8 @@ class FreeList {
     insert(offset, bytes);
   }
 
-  /// Moves every block to `other`; this list is empty afterwards.
+  /// Moves every block to `other`; this list is empty afterwards. If `other` is empty, the two are
+  /// swapped, which is O(1).
   void hand_over(FreeList& other) {
     if (other.by_offset_.empty()) {
       std::swap(*this, other);
@@ -69,6 +80,7 @@ class FreeList {
   }
 
  private:
+  /// Adds a block that touches no other one to both indexes.
   void insert(std::int64_t offset, std::int64_t bytes) {
     by_offset_.emplace(offset, bytes);
     by_size_.emplace(bytes, offset);

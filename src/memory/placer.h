@@ -1,5 +1,5 @@
 // Places buffers one after the other, in a given order, into gaps between those placed before.
-// Internal to memory/. Not thread-safe.
+// Internal to memory/. Not thread-safe. Used by plan_greedy(), plan_steps() and plan_like().
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,9 @@
 
 namespace parallax {
 
-/// The gap in which a buffer is placed, among those that are large enough.
+/// The gap in which a buffer is placed, among those that are large enough. kSmallest is best fit,
+/// as TFLite does; of equal gaps the lowest is used. kLowest is first fit. The room above all
+/// blocks is used only if no gap is large enough.
 enum class Gap : std::uint8_t { kSmallest, kLowest };
 
 /// A greedy algorithm over the pairs of buffers that conflict.
@@ -27,7 +29,9 @@ class Placer {
     return timeline_.lifetimes[static_cast<std::size_t>(buffer)].bytes;
   }
   /// Places each buffer of `order` into the smallest (or lowest) gap between earlier buffers that
-  /// may live at the same time. Buffers that are not in `order` get offset 0.
+  /// may live at the same time. Buffers that are not in `order` get offset 0. The result has one
+  /// offset per buffer of the timeline. May be called repeatedly; each call starts with empty
+  /// memory. Each buffer costs O(k log k) for its k conflicts.
   Offsets place(std::span<const std::int32_t> order, Gap gap);
 
  private:
@@ -35,7 +39,8 @@ class Placer {
   struct Block {
     std::int64_t begin, end;
   };
-  /// Returns an offset for the buffer, given the offsets of earlier ones.
+  /// Returns an offset for the buffer, given the offsets of earlier ones. Considers only conflicts
+  /// that have been placed. Uses blocks_ as scratch memory.
   std::int64_t find_gap(const Offsets& offsets, std::int32_t buffer, Gap kind);
 
   const Timeline& timeline_;
@@ -43,7 +48,8 @@ class Placer {
   std::vector<Block> blocks_;
 };
 
-/// Returns buffers of more than 0 bytes, largest first, then in order of creation.
+/// Returns buffers of more than 0 bytes, largest first, then in order of creation. Created: in the
+/// order of slots. This is the order of TFLite's greedy-by-size.
 std::vector<std::int32_t> by_size(const Timeline& timeline);
 
 }  // namespace parallax

@@ -1,6 +1,9 @@
 // The problem laid out in time, shared by the planners. Every node has a slot, branches follow each
 // other in the order of the steps, and every buffer lives in a range of slots. Internal to memory/.
 // Immutable.
+//
+// Slots number the nodes of all branches consecutively, from 0. A problem has fewer than 2^31 - 1
+// slots, which check_problem() ensures. No other folder needs this header.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +19,8 @@ struct Lifetime {
   std::int64_t bytes = 0;  ///< rounded up to kAlignment; if 0, the buffer is in no list below
   std::int32_t first_step = 0, last_step = 0;
   std::int32_t first_slot = 0, last_slot = 0;
-  /// Several branches of the last step read it, so it lives to the end of that step.
+  /// Several branches of the last step read it, so it lives to the end of that step. sweep() then
+  /// frees it after all branches of the step.
   bool shared = false;
 };
 
@@ -36,12 +40,16 @@ struct Timeline {
 
   /// Computes the timeline. REQUIRES: check_problem accepts `problem`, and its bytes together fit
   /// 63 bits. `joined` (InPlace): buffers that share memory have one lifetime, with the number used
-  /// there; empty: buffers are not joined.
+  /// there; empty: buffers are not joined. Linear in the nodes, buffers and reads, except for
+  /// sorting the buffers of one slot. The
+  /// result keeps no reference to the arguments. With `MemoryProblem::concurrent`, a life extends
+  /// to the last node of the latest branch that must be able to run concurrently with a user of the
+  /// buffer.
   static Timeline make(const MemoryProblem& problem, const Steps& steps,
                        std::span<const std::int32_t> joined = {});
 
  private:
-  /// Buffers by slot.
+  /// Buffers by slot. Row `slot` is items[begin[slot], begin[slot + 1]).
   struct Table {
     std::vector<std::int32_t> begin;
     std::vector<std::int32_t> items;
@@ -51,6 +59,8 @@ struct Timeline {
                                       static_cast<std::size_t>(begin[i + 1] - begin[i]));
     }
   };
+  /// Sorts the buffers of more than 0 bytes by the slot that the member `slot` of their lifetime
+  /// names, in linear time.
   static Table by_slot(const std::vector<Lifetime>& lifetimes, std::int32_t slots,
                        std::int32_t Lifetime::*slot);
 
@@ -59,7 +69,9 @@ struct Timeline {
 
 /// Traverses the timeline, branch after branch as if each started with its step; calls in order
 ///   begin_step(step)  make(buffer)  free(buffer)  end_branch(step)  free(buffer)...  end_step()
-/// Buffers that several branches read are freed between the last end_branch and end_step.
+/// Buffers that several branches read are freed between the last end_branch and end_step. Buffers
+/// of 0 bytes are not visited. `visitor` needs all six functions; each has the number of the buffer
+/// or step as its argument, except end_step(). O(slots + buffers).
 template <class Visitor>
 void sweep(const Timeline& timeline, Visitor& visitor) {
   std::vector<std::int32_t> shared;

@@ -1,4 +1,5 @@
-// Counts down a PackingLimit. Internal to memory/packing/. Not thread-safe.
+// Counts down a PackingLimit. Internal to memory/packing/. Not thread-safe. One object serves all
+// components of a call of pack(), one after the other.
 #pragma once
 
 #include <algorithm>
@@ -11,11 +12,14 @@ namespace parallax::packing {
 /// The remaining effort of one packing.
 class Effort {
  public:
-  /// `limit` must outlive this.
+  /// `limit` must outlive this. A limit of 0 steps or less is exhausted from the beginning; `stop`
+  /// is never called then.
   explicit Effort(const PackingLimit& limit) : limit_(&limit), left_(limit.steps) {}
 
   /// Subtracts steps, and calls PackingLimit::stop about once per 1000 of them. Returns false once
-  /// the limit is reached, and ever after.
+  /// the limit is reached, and ever after. `stop` is asked on the first call, too, if steps are
+  /// left. A call may overspend by its own steps: they are subtracted before the test. What `stop`
+  /// throws passes through.
   bool spend(std::size_t steps) {
     left_ -= static_cast<std::int64_t>(steps);
     until_asked_ -= static_cast<std::int64_t>(steps);

@@ -9,6 +9,10 @@
 // height; a gap into which a buffer of the section fits; a buffer above a gap with no buffer to
 // stand on (some packing has every buffer on another one or on the ground, and none that could move
 // lower).
+//
+// Depth: the search recurses once for each item at most, which Component limits. It allocates while
+// it runs; the bytes are proportional to the items, the sections and the depth. Effort: a node
+// spends one step for each of its items.
 #pragma once
 
 #include <cstddef>
@@ -32,8 +36,11 @@ enum class PickRule : std::uint8_t {
 
 /// The heuristics of one search.
 struct SearchOrder {
-  std::vector<std::int32_t> rank;  ///< for each item: lower is tried first
-  std::vector<double> jitter;      ///< for each section, in [0, 1): breaks ties
+  /// For each item: lower is tried first. A permutation; it decides the order of the branches at
+  /// one node.
+  std::vector<std::int32_t> rank;
+  /// For each section, in [0, 1): breaks ties. Its weight in the key of a section is 0.1.
+  std::vector<double> jitter;
   PickRule rule = PickRule::kFewestLow;
 };
 
@@ -44,14 +51,18 @@ enum class Outcome : std::uint8_t { kFound, kNone, kGaveUp };
 class Search {
  public:
   /// Increases `blame` (one per item) of items that make the search fail. All arguments must
-  /// outlive this.
+  /// outlive this. `height` is the total that all items must stay within, > 0. `blame` has one
+  /// number per item, which only increases: 1 for an item without room, 0.5 more for each item of a
+  /// section that overflows.
   Search(const Sections& sections, const Neighbours& neighbours, const SearchOrder& order,
          std::int64_t height, std::vector<double>& blame);
 
   /// Searches once. kNone: there is no packing of this height. kGaveUp: `max_steps` or the effort
-  /// has run out.
+  /// has run out. `max_steps` bounds this search, `effort` all searches of the packing. After kNone
+  /// and kGaveUp every placement has been reverted.
   Outcome run(std::int64_t max_steps, Effort& effort);
-  /// Returns one offset per item, after kFound.
+  /// Returns one offset per item, after kFound. Unspecified after other outcomes. Multiples of
+  /// Sections::unit.
   const std::vector<std::int64_t>& offsets() const { return offset_; }
 
  private:
@@ -68,10 +79,15 @@ class Search {
 
   /// Divides the items into independent parts and solves each.
   Outcome solve_parts(const Items& items);
+  /// Loops over the gap choice: if no item of the section can be lowest at its offset, raises their
+  /// least offsets by one unit.
   Outcome solve(const Items& items);
   /// Raises least offsets above gaps to the next support. Returns false if no room is left.
   bool tighten(const Items& items);
+  /// Also fails if the unplaced bytes of a section do not fit between its base and the height.
+  /// Joins sections with a base in a union-find list, next_.
   bool find_bases(const Items& items);
+  /// Marks sections as undecided in which another item could still be placed below the choices.
   void count_choices(const Items& items);
   /// Returns the section to branch on, by the order's rule.
   std::int32_t pick_section(const Items& items) const;
@@ -79,7 +95,10 @@ class Search {
   Outcome try_each(const Items& items, const Items& choices, std::int64_t offset);
   /// Increases the item's blame. Returns false, for use in return statements.
   bool blame_on(std::int32_t item);
+  /// Raises the floor and the least offset of every unplaced neighbour to its top. Reverted by
+  /// undo().
   void place(std::int32_t item, std::int64_t offset);
+  /// Assigns, and remembers the old value for undo(). `where` must not move while the search lives.
   void set(std::int64_t& where, std::int64_t value);
   Mark mark() const { return {placed_order_.size(), changes_.size()}; }
   /// Reverts placements and changes after the mark.

@@ -20,6 +20,8 @@
 // A key that is unknown, missing, of another type or out of range is an error that names file and
 // line: stage kPartition, code kInvalidInput. Input is not trusted; no file makes the reader crash,
 // hang or allocate without bound. Thread-safety: pure functions over text and files.
+//
+// Texts are limited to kMaxTomlBytes (toml_reader.h). Only the first error is reported.
 #pragma once
 
 #include <filesystem>
@@ -31,11 +33,14 @@
 
 namespace parallax {
 
-/// Parse a text. `file` names it in messages only. Errors: kInvalidInput, see above.
+/// Parse a text. `file` names it in messages only. Errors: kInvalidInput, see above. The result
+/// owns all its data: the texts may be freed afterwards. Delegates pass their descriptions through
+/// parse_profile() when they are opened; their `file` is then a phrase, not a path.
 Result<DeviceProfile> parse_profile(std::string_view text, std::string_view file);
 Result<Calibration> parse_calibration(std::string_view text, std::string_view file);
 
-/// Parse a file. Errors: also kIo if it cannot be read.
+/// Parse a file. Errors: also kIo if it cannot be read. The file is mapped while it is parsed.
+/// Messages name the path as given.
 Result<DeviceProfile> load_profile(const std::filesystem::path& path);
 Result<Calibration> load_calibration(const std::filesystem::path& path);
 

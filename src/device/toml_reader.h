@@ -2,7 +2,8 @@
 // missing, unknown, of another type or out of range is an error that names file and line. Input is
 // not trusted. Internal to the folders that read such files.
 //
-// Thread-compatible.
+// Thread-compatible. Each object belongs to one call of parse_toml(), on its thread. A report and a
+// reader keep references to the text's tables and to the file's name, which must outlive them.
 #pragma once
 
 #include <fmt/core.h>
@@ -24,21 +25,28 @@
 
 namespace parallax {
 
+/// Default limit on the size of a text: 1 MiB.
 inline constexpr std::size_t kMaxTomlBytes = 1U << 20;
-inline constexpr double kMaxRate = 1e30;  // per second
+/// Limit of rates per second, in MAC or bytes, and of counts of both.
+inline constexpr double kMaxRate = 1e30;
+/// Limit of times, in seconds: about 12 days.
 inline constexpr double kMaxTomlSeconds = 1e6;
 
 /// Collects the errors of one file: only the first one is kept.
 class TomlReport {
  public:
+  /// `file` must outlive the report.
   explicit TomlReport(std::string_view file) : file_(file) {}
 
-  /// Adds an error at a position in the file.
+  /// Adds an error at a position in the file. Later errors are dropped, so call it for the most
+  /// specific problem first. The message is "file:line: message"; lines count from 1, and line 0
+  /// means that the error concerns the whole file.
   void add(const toml::source_region& where, std::string_view message) {
     if (!message_.empty()) return;
     message_ = fmt::format("{}:{}: {}", file_, where.begin.line, message);
   }
-  /// Returns the first error: stage kPartition, code kInvalidInput.
+  /// Returns the first error: stage kPartition, code kInvalidInput. Success if add() was never
+  /// called. The error has no node.
   Status status() const {
     if (message_.empty()) return {};
     return tl::unexpected(Error{Stage::kPartition, ErrorCode::kInvalidInput, "", message_});
@@ -49,6 +57,7 @@ class TomlReport {
   std::string message_;
 };
 
+/// Both ends are allowed.
 struct TomlRange {
   double min, max;
 };
@@ -56,9 +65,11 @@ struct TomlRange {
 inline constexpr TomlRange kTomlRate{1e-30, kMaxRate};
 
 /// Reads the keys of one table. Call finish() at the end, which rejects keys that were not read.
-/// Errors go to the report; the functions then return a valid default.
+/// Errors go to the report; the functions then return a valid default. Asking for a key twice is
+/// allowed. Nested tables need readers of their own, with their own finish().
 class TableReader {
  public:
+  /// Both must outlive the reader.
   TableReader(const toml::table& table, TomlReport& report) : table_(table), report_(report) {}
 
   /// Returns whether the table has the key.
@@ -66,7 +77,8 @@ class TableReader {
   /// Marks a key as known; the caller reads it himself.
   void ask(std::string_view key) { asked_.emplace(key); }
 
-  /// Read a value that must be within the range. Without a `fallback` the key is required.
+  /// Read a value that must be within the range. Without a `fallback` the key is required. number()
+  /// accepts integers and finite floats, and returns range.min after an error.
   double number(std::string_view key, TomlRange range) {
     const toml::node* node = require(key);
     const auto value = node == nullptr ? std::nullopt : node->value<double>();
@@ -82,6 +94,8 @@ class TableReader {
   double number(std::string_view key, TomlRange range, double fallback) {
     return has(key) ? number(key, range) : absent(key, fallback);
   }
+  /// Reads an integer from `min` to `max`, both allowed; a float is an error, also a whole one.
+  /// Returns `min` after an error.
   std::int64_t integer(std::string_view key, std::int64_t min, std::int64_t max) {
     const toml::node* node = require(key);
     if (node == nullptr) return min;
@@ -95,6 +109,7 @@ class TableReader {
                        std::int64_t fallback) {
     return has(key) ? integer(key, min, max) : absent(key, fallback);
   }
+  /// Reads true or false; false if the key is absent, which is no error.
   bool flag(std::string_view key) {
     if (!has(key)) return absent(key, false);
     const toml::node* node = require(key);
@@ -103,6 +118,7 @@ class TableReader {
       report_.add(node->source(), fmt::format("'{}' must be true or false", key));
     return value != nullptr && value->get();
   }
+  /// Reads a required text, which must not be empty. Returns "" after an error.
   std::string text(std::string_view key) {
     const toml::node* node = require(key);
     if (node == nullptr) return "";
@@ -111,7 +127,9 @@ class TableReader {
     report_.add(node->source(), fmt::format("'{}' must be a text", key));
     return "";
   }
-  /// Returns the texts of an array with their positions; empty if the key is absent.
+  /// Returns the texts of an array with their positions; empty if the key is absent. An item of
+  /// another type is an error; the texts before it are returned. Texts may be empty and repeated:
+  /// the caller checks that.
   std::vector<std::pair<std::string, toml::source_region>> texts(std::string_view key) {
     std::vector<std::pair<std::string, toml::source_region>> result;
     if (!has(key)) return absent(key, result);
@@ -131,13 +149,16 @@ class TableReader {
     }
     return result;
   }
-  /// Returns a nested table; null if the key is absent or, with an error, not a table.
+  /// Returns a nested table; null if the key is absent or, with an error, not a table. The result
+  /// is valid while the parsed document is.
   const toml::table* table(std::string_view key) {
     if (!has(key)) return absent(key, nullptr);
     const toml::node* node = require(key);
     if (!node->is_table()) report_.add(node->source(), fmt::format("'{}' must be a table", key));
     return node->as_table();
   }
+  /// Returns an array whose items are all tables, as [[key]] makes it; null if the key is absent
+  /// or, with an error, anything else.
   const toml::array* tables(std::string_view key) {
     if (!has(key)) return absent(key, nullptr);
     const toml::node* node = require(key);
@@ -148,7 +169,7 @@ class TableReader {
     }
     return array;
   }
-  /// Reports every key that was not read.
+  /// Reports every key that was not read. Misspelt optional keys are thereby errors.
   void finish() {
     for (const auto& [key, node] : table_) {
       if (asked_.contains(key.str())) continue;
@@ -158,10 +179,12 @@ class TableReader {
 
  private:
   template <class T>
+  /// Marks the key as known, and returns the fallback.
   T absent(std::string_view key, T fallback) {
     asked_.emplace(key);
     return fallback;
   }
+  /// Marks the key as known; null, with an error, if the table lacks it.
   const toml::node* require(std::string_view key) {
     asked_.emplace(key);
     const toml::node* node = table_.get(key);
@@ -177,6 +200,9 @@ class TableReader {
 /// Parses TOML and passes its table to `read`. Errors: kInvalidInput (stage kPartition) for invalid
 /// TOML, for more than `max_bytes` bytes, and for errors that `read` reports.
 template <class T, class Read>
+/// `read(reader, report)` runs on the calling thread and returns a T, also after errors, which
+/// discard it. It need not call reader.finish(). `file` names the text in messages only. The size
+/// is checked before parsing, so memory is bounded.
 Result<T> parse_toml(std::string_view text, std::string_view file, Read read,
                      std::size_t max_bytes = kMaxTomlBytes) {
   TomlReport report(file);
@@ -199,6 +225,7 @@ Result<T> parse_toml(std::string_view text, std::string_view file, Read read,
 
 /// Parses a whole file with `parse_text`. Errors: those of `parse_text`; kIo if it cannot be read.
 template <class T>
+/// The file is mapped during the call only; the result must not refer to its text.
 Result<T> load_toml(const std::filesystem::path& path,
                     Result<T> (*parse_text)(std::string_view, std::string_view)) {
   PX_ASSIGN(const auto file, MappedFile::open(path));

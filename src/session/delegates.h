@@ -2,6 +2,9 @@
 // text that names it. Also the delegates of one session. Internal to session/.
 //
 // Thread-safe.
+//
+// Its mutex is held while libraries are loaded and delegates are opened, so foreign code runs under
+// it; after that, delegates are called without it.
 #pragma once
 
 #include <filesystem>
@@ -22,7 +25,7 @@
 
 namespace parallax {
 
-/// Returns the tables of the delegates that this build contains.
+/// Returns the tables of the delegates that this build contains. They have static lifetime.
 std::vector<const px_delegate*> built_in_delegates();
 
 /// All delegates that sessions of a runtime may name. Thread-safe.
@@ -36,11 +39,16 @@ class Delegates {
   /// Opens the delegate of `spec`, "NAME" or "NAME:TEXT"; the first call loads the libraries, later
   /// ones with the same `spec` return the same device. Other threads wait meanwhile. Errors:
   /// kInvalidInput if no delegate or more than one has that name; the error of a library that did
-  /// not load, if no other has it; the error of the delegate.
+  /// not load, if no other has it; the error of the delegate. In a child of fork() a delegate that
+  /// its parent opened is opened again. A failure is not remembered: the next call tries again.
+  /// Libraries that failed to load are not loaded again. Stage kPartition for an unknown or
+  /// ambiguous name.
   Result<std::shared_ptr<const OpenDelegate>> open(const std::string& spec);
-  /// Opens all delegates without a text, and describes each, also those that fail.
+  /// Opens all delegates without a text, and describes each, also those that fail. Failures are in
+  /// DelegateReport::problem. Opened delegates stay open.
   std::vector<DelegateReport> list();
-  /// Adds another built-in delegate; for tests.
+  /// Adds another built-in delegate; for tests. `table` must outlive this object and every session
+  /// that uses it.
   void add(const px_delegate* table);
 
  private:
@@ -64,7 +72,8 @@ class Delegates {
       PX_GUARDED_BY(mutex_);
 };
 
-/// Describes an open delegate and its device.
+/// Describes an open delegate and its device. Without the counts of a session: held and peak bytes,
+/// failures and returned regions stay empty.
 DelegateReport report_of(const OpenDelegate& opened);
 
 /// The regions that a session has planned for one delegate, by region_key(), and those that it
@@ -89,18 +98,23 @@ class PlacedRegions {
 
 /// A delegate that a session's options name.
 struct SessionDelegate {
-  std::string spec;                                ///< "NAME" or "NAME:TEXT", as in the options
-  std::string problem;                             ///< why it did not open; empty: it is open
-  DelegateUse use;                                 ///< `opened` is null if it did not open
-  std::shared_ptr<DelegateRates> rates = nullptr;  ///< null: its own description is used
-  std::shared_ptr<PlanPin> pin = nullptr;          ///< null: plans may change
+  std::string spec;  ///< "NAME" or "NAME:TEXT", as in the options
+  /// Why it did not open; empty: it is open. The text of the error, for reports.
+  std::string problem;
+  DelegateUse use;  ///< `opened` is null if it did not open
+  /// Null: its own description is used. Set by Session::Impl if the options ask for measured rates
+  /// and the delegate is open.
+  std::shared_ptr<DelegateRates> rates = nullptr;
+  /// Null: plans may change. Set only for the first delegate, which is then the only one.
+  std::shared_ptr<PlanPin> pin = nullptr;
   /// Never null; shared with the plans that use the delegate.
   std::shared_ptr<PlacedRegions> placed = std::make_shared<PlacedRegions>();
 };
 using SessionDelegates = std::vector<SessionDelegate>;
 /// Opens the delegates that the options name, in that order; logs a warning for each that does not
 /// open. Errors: kInvalidInput for one that is named twice; the error of one that does not open, if
-/// the options require full delegation.
+/// the options require full delegation. One element per name in the options. May load libraries and
+/// open devices on this thread.
 Result<SessionDelegates> delegates_for(const SessionOptions& options, Delegates& delegates,
                                        const Logger& log);
 

@@ -2,6 +2,11 @@
 // Internal to session/.
 //
 // Thread-safe.
+//
+// A run calls one of the functions, and holds the result until it ends; RunsInProgress::Run must be
+// older than that result. Functions block the calling thread: for other runs, for threads that plan
+// the same binding, and while planning and packing. No lock but turns is held during calls of
+// delegates or the user's allocator.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +21,25 @@
 
 namespace parallax {
 
-/// A plan and the memory to run it, which is released with this.
+/// A plan and the memory to run it, which is released with this. Move-only; must not outlive the
+/// MemoryAccount.
 struct AdmittedRun {
   std::shared_ptr<const Program> program;  ///< never null
-  RunMemory::Lease lease;                  ///< the block of the run
-  RunBudget budget;                        ///< as last read
-  std::int64_t kept_by_plans = 0;          ///< bytes of the budget that other plans hold
+  /// The block of the run. At least AdmittedRun::program's bytes; returned to the account when
+  /// destroyed.
+  RunMemory::Lease lease;
+  /// As last read. Not reduced by kept_by_plans.
+  RunBudget budget;
+  std::int64_t kept_by_plans = 0;  ///< bytes of the budget that other plans hold
   /// Whether its delegates take part. False if the budget has no room for the CPU as a fallback.
   bool delegates = true;
-  RunMemory::Spare spare = {};  ///< memory reserved for admit_again()
+  /// Memory reserved for admit_again(). In bytes of the smallest plan; empty unless the admission
+  /// has spares, there is a limit and the plan uses a device.
+  RunMemory::Spare spare = {};
 };
 
-/// Returns the part of a budget that is left for runs next to the kept plans.
+/// Returns the part of a budget that is left for runs next to the kept plans. In bytes; no limit
+/// stays no limit. The result may be negative, which no run fits.
 RunBudget less(RunBudget budget, std::int64_t kept_by_plans);
 
 /// Admits the runs of one session.
@@ -35,7 +47,9 @@ class RunAdmission {
  public:
   /// `read` returns the current budget. Both references must outlive this object. `source`: as in
   /// RunMemory::Request. `spares`: under a limit, a run with a delegate also reserves the memory
-  /// that it needs to start again after a delegate timeout.
+  /// that it needs to start again after a delegate timeout. `read` may be called on any thread that
+  /// admits a run; what it throws passes through, except during waits, where the last reading is
+  /// kept.
   RunAdmission(PlanCache& plans, MemoryAccount& account, std::function<RunBudget()> read,
                std::shared_ptr<MemorySource> source = nullptr, bool spares = false)
       : plans_(plans),
@@ -48,17 +62,20 @@ class RunAdmission {
   /// reads the budget again and replaces a plan that no longer fits. `deadline` interrupts waits:
   /// for memory, and for a thread that plans the same binding or packs weights. It does not
   /// interrupt planning or packing, because the next run needs both too. Errors: as compile() and
-  /// lay_out(), kOutOfMemory, kLimitExceeded, kCancelled.
+  /// lay_out(), kOutOfMemory, kLimitExceeded, kCancelled. kBudgetExceeded only if the smallest plan
+  /// does not fit, after memory of devices was evicted and other runs that held it have ended. If
+  /// all runs in progress wait for such memory, one fails instead of waiting for ever.
   Result<AdmittedRun> admit(const Binding& binding, const Deadline& deadline);
   /// Admits a run again after a delegate timeout, in the memory of `spare`: does not wait for the
   /// memory that the delegate still holds, and the CPU runs everything. As admit() if `spare` is
-  /// empty.
+  /// empty. The result has `delegates` == false. `spare` is consumed, also on failure.
   Result<AdmittedRun> admit_again(const Binding& binding, const Deadline& deadline,
                                   RunMemory::Spare spare);
   /// Admits a run again that found no room for data-dependent tensors: uses the smallest plan and
   /// evicts other plans. `before` is the plan that failed, and `kept_before` its
   /// AdmittedRun::kept_by_plans. Errors: as admit(); kBudgetExceeded also if that leaves no more
-  /// room than `before` had.
+  /// room than `before` had. Makes room by evicting all plans that may be evicted. The next runs of
+  /// `binding` use the smallest plan, too (PlanCache::shrink()).
   Result<AdmittedRun> admit_smaller(const Binding& binding, const Deadline& deadline,
                                     const Program& before, std::int64_t kept_before);
 
@@ -74,8 +91,12 @@ class RunAdmission {
   /// progress, for which it waits. False: there is no room for the CPU as a fallback for delegates.
   Result<bool> choose(const Binding& binding, const RunBudget& now, const Deadline& deadline,
                       Wanted& wanted);
+  /// Chooses within `room`, without eviction. With spares, the plan and the smallest plan must fit
+  /// together; false if they do not.
   Result<bool> choose_within(const Binding& binding, const RunBudget& room,
                              const Deadline& deadline, Wanted& wanted);
+  /// Blocks in RunMemory::acquire(), which reads the budget again while it waits; writes the last
+  /// reading to `now`.
   Result<AdmittedRun> wait(const Wanted& wanted, RunBudget& now, const Deadline& deadline);
 
   PlanCache& plans_;

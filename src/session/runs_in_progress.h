@@ -2,6 +2,9 @@
 // Internal to session/.
 //
 // Thread-safe.
+//
+// Runs release the memory of their plans' regions when they end; a run that lacks it waits here.
+// Waits for blocks are in RunMemory.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +18,7 @@ namespace parallax {
 class RunsInProgress {
  public:
   /// A run: it is in progress while this lives. Declare it before the run's plan and memory, so
-  /// that it outlives them.
+  /// that it outlives them. `all` must outlive it. Its destructor wakes every waiting run.
   class Run {
    public:
     explicit Run(RunsInProgress& all) : all_(all) { all_.begin(); }
@@ -27,11 +30,13 @@ class RunsInProgress {
     RunsInProgress& all_;
   };
 
-  /// Number of runs that have ended so far.
+  /// Number of runs that have ended so far. Read it before looking for memory, so that an end in
+  /// between is not missed.
   std::uint64_t ended() const;
   /// Blocks until more runs have ended than `before`, a result of ended(). False: all runs in
   /// progress wait here, so that none can end; or `deadline` has passed. REQUIRES: the caller is a
-  /// run in progress.
+  /// run in progress. On false the caller must check its deadline: kLimitExceeded or kCancelled if
+  /// that has passed, else it fails for lack of memory. A stop request wakes it.
   bool wait_for_end(std::uint64_t before, const Deadline& deadline);
 
  private:
@@ -41,7 +46,9 @@ class RunsInProgress {
   mutable Mutex mutex_;
   Condition changed_;
   int running_ PX_GUARDED_BY(mutex_) = 0;  // runs in progress
-  int waiting_ PX_GUARDED_BY(mutex_) = 0;  // runs that wait, since the last one ended
+  // Runs that wait, since the last one ended. Reset to 0 by each end, because every waiting run
+  // then tries again.
+  int waiting_ PX_GUARDED_BY(mutex_) = 0;
   std::uint64_t ended_ PX_GUARDED_BY(mutex_) = 0;
 };
 

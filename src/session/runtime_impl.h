@@ -1,4 +1,7 @@
 // The contents of a Runtime. Internal to session/.
+//
+// Copies of a Runtime, models and sessions share it through shared pointers; the last owner
+// destroys it, on its thread. After an unsafe fork its memory is left allocated.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +21,14 @@
 
 namespace parallax {
 
-/// Limit on threads that options may request: above it the number is a mistake.
+/// Limit on threads that options may request: above it the number is a mistake. Options beyond it
+/// are refused with kInvalidInput.
 inline constexpr int kMaxThreads = 1024;
 
 /// Thread-safe. Members are destroyed in reverse order: asynchronous runs end before the workers.
 struct Runtime::Impl {
-  /// `threads`: the number to use, >= 1; options_in.threads may be 0.
+  /// `threads`: the number to use, >= 1; options_in.threads may be 0. Starts no thread and loads no
+  /// library yet. REQUIRES: Runtime::create() has checked the options.
   explicit Impl(const RuntimeOptions& options_in, int threads)
       : options(options_in),
         log(options.log),
@@ -41,12 +46,17 @@ struct Runtime::Impl {
   Delegates delegates;  ///< those that sessions may name
   RateStore rates;      ///< measured times of devices
 
-  /// Makes trim() include the account of a session, as long as that account lives.
+  /// Makes trim() include the account of a session, as long as that account lives. Holds a weak
+  /// reference; an account that is added again is listed once.
   void add(const std::shared_ptr<MemoryAccount>& account);
-  /// Frees all memory that no run of the runtime's sessions uses.
+  /// Frees all memory that no run of the runtime's sessions uses. Calls MemoryAccount::trim() for
+  /// each account, without this object's mutex. Throws std::bad_alloc if there is no memory for the
+  /// list.
   void trim();
 
   /// Starts workers as Workers::start() does; logs a warning if the system has fewer threads.
+  /// Returns the threads of a run, its caller included. Then ends asynchronous threads beyond
+  /// async_threads().
   int start(int threads);
   /// The most threads for asynchronous runs: together with the workers at most as many as the
   /// runtime may have, but at least one.
@@ -61,7 +71,9 @@ struct Runtime::Impl {
 };
 
 /// Returns the runtime of a session that is created without one: its model's, or a new one if the
-/// session needs more threads than that has. Errors: as Runtime::create().
+/// session needs more threads than that has. Errors: as Runtime::create(). The model's runtime is
+/// the one that load() was given, else Runtime::shared(). A new one has the same options but for
+/// the number of threads, and is logged.
 Result<Runtime> runtime_for(const SessionOptions& options, const Model& model);
 
 }  // namespace parallax

@@ -4,6 +4,9 @@
 // a tensor after its last read: then a planned lifetime that is too short changes the outputs.
 //
 // Thread-safe.
+//
+// Runs use it if assertions are on, except under the thread sanitizer, whose findings its lock
+// would hide; and whenever ExecuteOptions::poison is set.
 #pragma once
 
 #include <cstddef>
@@ -24,13 +27,16 @@ class ArenaChecker {
   ArenaChecker(const Program& program, std::byte* arena, bool poison);
 
   /// Marks the outputs of `node` as live; call it before `node` runs. Errors: kInternal, which
-  /// names two tensors that share bytes.
+  /// names two tensors that share bytes. Stage kRun. On an error the remaining outputs are not
+  /// marked.
   Status begin(NodeId node);
   /// Ends the life of each input of which `node` was the last reader; call it after `node` has run
-  /// without an error, before a node that waits for it may start.
+  /// without an error, before a node that waits for it may start. With `poison` set, overwrites the
+  /// bytes of each.
   void end(NodeId node);
 
  private:
+  /// Both are indices of buffers.
   bool may_lie_on(std::size_t buffer, std::size_t other) const PX_REQUIRES(mutex_);
   void remove(std::size_t buffer) PX_REQUIRES(mutex_);
 

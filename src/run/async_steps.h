@@ -25,7 +25,8 @@ namespace parallax {
 
 class Run;
 
-/// A copy of a tensor to a device or back, for the trace.
+/// A copy of a tensor to a device or back, for the trace. `begin` is a time of the steady clock;
+/// the copy ends when it is recorded.
 struct CopyOfValue {
   ValueId value;
   bool to_device = false;
@@ -34,23 +35,27 @@ struct CopyOfValue {
 };
 
 /// Receives the end of each step, except those of bodies, on the thread that ends it, without locks
-/// and concurrently. Must not throw, nor begin a step.
+/// and concurrently. Must not throw, nor begin a step. The dataflow executor is the only one.
 class StepListener {
  public:
   virtual ~StepListener() = default;
   /// Handles the end of a step. `again`: the CPU must run the region as a fallback. Returns a
   /// region that is ready, for the calling thread to begin; invalid: no region is ready.
   virtual BranchId step_ended(BranchId branch, bool again) = 0;
-  /// Passes the region that step_ended() returned to the pool, which begins or runs it.
+  /// Passes the region that step_ended() returned to the pool, which begins or runs it. Called if
+  /// the thread could not begin it: it is inside Device::start(), or the CPU must run the region.
   virtual void leave_to_pool(BranchId branch) = 0;
 };
 
-/// A function that is called when a run no longer waits for a step. Thread-safe.
+/// A function that is called when a run no longer waits for a step. Thread-safe. Shared by the step
+/// and its Completion, so it may outlive the run.
 class AbandonHook {
  public:
-  /// Sets the function; calls it immediately if call() was called before.
+  /// Sets the function; calls it immediately if call() was called before. Replaces a function that
+  /// was set before. `cancel` is called without the mutex, on the thread of set() or of call().
   void set(std::function<void()> cancel);
-  /// Calls the function, the first time only.
+  /// Calls the function, the first time only. The function must not throw. It is destroyed
+  /// afterwards, on this thread.
   void call() noexcept;
 
  private:
@@ -62,36 +67,47 @@ class AbandonHook {
 /// The asynchronous steps of one outermost run. Outlives the run as long as a device must answer.
 class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
  public:
-  /// `region_time`: as in ExecuteOptions. `traced`: records copies.
+  /// `region_time`: as in ExecuteOptions. `traced`: records copies. Make it with std::make_shared:
+  /// each Completion keeps it alive.
   explicit AsyncSteps(Run& run, std::chrono::nanoseconds region_time = {}, bool traced = false)
       : run_(run), region_time_(region_time), traced_(traced) {}
 
   /// Sets the listener for the steps that end from now on; null: none.
   void set_listener(StepListener* listener);
   /// Begins a step of `run`, which is the outermost run or that of a body. Returns false if the run
-  /// has failed before.
+  /// has failed before. Calls Device::start() without the mutex; what that throws ends the step
+  /// with an error. The step may have ended before this returns. Throws std::bad_alloc before the
+  /// step has begun.
   bool begin(Run& run, BranchId branch, Device& device, RegionRun region);
-  /// Begins a copy for `region` in advance: no step waits for it, but the end of `run` does.
+  /// Begins a copy for `region` in advance: no step waits for it, but the end of `run` does. Does
+  /// nothing if the run has failed. A failed copy fails no run: the region copies again.
   void begin_copy(Run& run, RegionId region, Device& device, DeviceRun& of,
                   const RegionTensor& value);
-  /// Ends a step, unless it has ended. `step`, here and below: Begun::number.
+  /// Ends a step, unless it has ended. `step`, here and below: Begun::number. Any thread may call
+  /// it. For an abandoned step it only frees memory that was kept. May begin the next region on
+  /// this thread.
   void complete(BranchId step, Status status) noexcept;
   /// Whether the step has begun and not ended.
   bool has_begun(BranchId step) const;
-  /// Ends the run with `error`, as late steps do.
+  /// Ends the run with `error`, as late steps do. Calls Device::late() first. Also sets is_late().
   void fail(BranchId step, Error error) noexcept;
   /// Records a copy of the step for the trace.
   void copied(BranchId step, const CopyOfValue& copy) noexcept;
-  /// Abandons all pending steps; if there are any, the run ends with `error`.
+  /// Abandons all pending steps; if there are any, the run ends with `error`. `error` names the
+  /// first region that was pending, unless it is kCancelled. Does not wait for the device; calls
+  /// the hooks of the steps on this thread, without locks.
   void abandon(Error error) noexcept;
   /// Blocks until no step is pending, of all or of the run `only`; abandons all steps if `deadline`
-  /// passes first, or if one exceeds its time.
+  /// passes first, or if one exceeds its time. The thread must be one of the run. Returns only when
+  /// no thread that ended a step accesses the run. Errors are kept by the run.
   void wait(const Deadline& deadline, const Run* only = nullptr);
-  /// Returns the time at which a caller that waits elsewhere must call look(); nullopt: never.
+  /// Returns the time at which a caller that waits elsewhere must call look(); nullopt: never. With
+  /// a time limit for regions that is an eighth of it from now, or the deadline if that is earlier.
   std::optional<Deadline::Time> patience(const Deadline& deadline) const;
   /// Abandons all steps if `deadline` has passed, or if one has exceeded its time; does not wait.
   void look(const Deadline& deadline);
-  /// Whether a step has exceeded its time.
+  /// Whether a step has exceeded its time. execute() reports it to its caller, which may start
+  /// again without the device.
   bool is_late() const {
     const MutexLock lock(mutex_);
     return late_;
@@ -102,14 +118,17 @@ class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
     while (!ending_.empty()) changed_.wait(mutex_);
   }
   /// Keeps `arenas`, detached from their pool, for devices that have not answered. Called when the
-  /// run is destroyed.
+  /// run is destroyed. Does nothing if no step was abandoned: the run frees its arenas then.
   void take_over(IdVector<BranchId, std::unique_ptr<DynamicArena>>& arenas);
   /// Keeps the lease, and the owner of what it needs, until the device has answered for every
-  /// abandoned step. Called after the run was destroyed.
+  /// abandoned step. Called after the run was destroyed. The lease then counts as set aside; it and
+  /// the owner are destroyed on the thread of the last answer. If every device has answered
+  /// already, only releases the bytes of the arenas.
   void keep(RunMemory::Lease& lease, std::shared_ptr<const void> owner);
 
  private:
-  /// The memory that a device may access after the run. Members are destroyed in reverse order.
+  /// The memory that a device may access after the run. Members are destroyed in reverse order. The
+  /// arenas are freed first, then the lease, then their owner.
   struct Memory {
     std::shared_ptr<const void> owner = nullptr;
     std::optional<RunMemory::Lease> lease = {};
@@ -120,10 +139,12 @@ class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
   /// A pending step.
   struct Begun {
     BranchId number;  ///< the branch; for a copy, or in a body, a number that is no branch
-    Run* run;         ///< the run, or that of a body
+    /// The run, or that of a body. Valid while the step is pending or ending.
+    Run* run;
     BranchId branch;  ///< branch of `run`; invalid: a copy
     RegionId region;
     Device* device;
+    /// The time at which the step is late; without meaning if region_time_ is 0.
     Deadline::Time until;
     std::shared_ptr<AbandonHook> hook;
     bool copies() const { return !branch.valid(); }

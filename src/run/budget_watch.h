@@ -3,6 +3,8 @@
 //
 // Thread-safety: all participants of the run may call allows_parallel(), without locks other than
 // turns. One of them reads; the others do not wait and use the last answer.
+//
+// Session::Impl::run_program() makes one for each run under an automatic budget.
 #pragma once
 
 #include <atomic>
@@ -22,7 +24,9 @@ class BudgetWatch {
   static constexpr std::chrono::nanoseconds kMaxAge = std::chrono::milliseconds(10);
 
   /// `lease` must outlive this object; `read` must be thread-safe. `parallel`: the answer of
-  /// allows_parallel() until the next reading, from the reading at the start of the run.
+  /// allows_parallel() until the next reading, from the reading at the start of the run. `read`
+  /// returns bytes, and may throw a std::exception. The first reading is due `max_age` after
+  /// construction.
   BudgetWatch(RunMemory::Lease& lease, std::function<RunBudget()> read, bool parallel,
               std::chrono::nanoseconds max_age = kMaxAge)
       : lease_(lease),
@@ -35,7 +39,8 @@ class BudgetWatch {
   /// - while every task of the system waits for memory (idle blocks are then freed),
   /// - if the last `read` threw,
   /// - while all runs of the account together hold more than the budget that was last read.
-  /// A new reading also limits what the run may still allocate.
+  /// A new reading also limits what the run may still allocate. Branches that have begun go on.
+  /// Freeing blocks may call the user's allocator on this thread.
   bool allows_parallel();
 
  private:

@@ -2,6 +2,10 @@
 //
 // The node that makes a value writes its pointer and dims before any reader starts: a reader runs
 // on the same thread, or its branch waits for the node's. The first error is written under a mutex.
+//
+// Lifetime: on the stack of execute(), or of BodyRunner::run_body() for a body. It may be destroyed
+// once no asynchronous step is pending; tensors that a late device may still access are then handed
+// to AsyncSteps.
 #pragma once
 
 #include <atomic>
@@ -29,24 +33,30 @@ class BodyRunner;
 class Run {
  public:
   /// The outermost run. `participants`: a number above the index of every thread that takes part.
-  /// References must outlive the run.
+  /// References must outlive the run. `around`: null, except for the base of a body's run. Resets
+  /// the buffers. May throw std::bad_alloc.
   Run(const Program& program, RunMemory::Lease& lease, const ExecuteOptions& options,
       std::shared_ptr<RunBuffers> buffers, std::size_t participants, Run* around = nullptr);
   ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
   /// The run of a body, by `host`, inside a node of `around`, with its arena at `block`. `device`:
-  /// runs its regions; may be null. `buffers`: those of the trip before, or new.
+  /// runs its regions; may be null. `buffers`: those of the trip before, or new. Shares the limits,
+  /// lease, pool of blocks, scratch and steps of `around`.
   Run(const Program& program, Run& around, std::byte* block, BodyRunner& host, Device* device,
       std::shared_ptr<RunBuffers> buffers);
 
   /// Sets the memory of inputs and outputs; `place` must live, and is called, until the run ends.
-  /// Errors: those of `place`; kBudgetExceeded.
+  /// Errors: those of `place`; kBudgetExceeded. `inputs`: as for execute(). Known outputs are
+  /// requested here, in their order; the others when their dims are known. Also kOutOfMemory, for
+  /// an output that needs a copy.
   Status start(std::span<const std::byte* const> inputs, const PlaceOutput& place);
   /// Runs all branches with the scheduler of the options; blocks until they are done or the run has
-  /// failed. Errors: those of nodes and regions; kLimitExceeded, kCancelled.
+  /// failed. Errors: those of nodes and regions; kLimitExceeded, kCancelled. REQUIRES: start() has
+  /// succeeded. Afterwards no step and no copy is pending.
   Status run_branches(Participant& self);
-  /// Copies the outputs that no kernel wrote in place. Errors: those of `place`.
+  /// Copies the outputs that no kernel wrote in place. Errors: those of `place`. REQUIRES:
+  /// run_branches() has succeeded. Requests outputs whose dims were not known before.
   Status finish();
   /// Converts the recorded events, after the run, to the public trace.
   void write_trace(RunTrace& trace) const;
@@ -56,26 +66,35 @@ class Run {
   Buffers& buffers_of(const Participant& self) {
     return buffers_.threads[static_cast<std::size_t>(self.index())];
   }
-  /// Whether a device runs `branch`.
+  /// Whether a device runs `branch`. False also for regions of a body whose sizes only the run
+  /// determines: the CPU runs these.
   bool on_device(BranchId branch) const;
-  /// Runs a branch. False: a device has begun it, and StepListener receives its end.
+  /// Runs a branch. False: a device has begun it, and StepListener receives its end. Never throws
+  /// for failures of nodes: they stop the run. If the run has failed, its remaining nodes are
+  /// skipped, and the branch counts as run.
   bool run_branch(BranchId branch, Participant& self);
   /// Whether any thread may begin this region, also one that has ended another and must not wait.
   bool begins_anywhere(BranchId branch) const;
-  /// Begins a region on its device. False: the CPU must run it, or the run has failed.
+  /// Begins a region on its device. False: the CPU must run it, or the run has failed. Called
+  /// without locks; calls the device. A region whose sizes only the run determines is bound here
+  /// first, which may be slow. Exceptions fail the run.
   bool begin_region(BranchId branch);
   /// Handles the end of a region on its device. True: it has failed, and run_branch() must run it
-  /// on the CPU as a fallback.
+  /// on the CPU as a fallback. Called once per begun region, by the thread that ends the step. The
+  /// failure is logged unless one like it was. Without a fallback the error fails the run.
   bool end_region(BranchId branch, Status status) noexcept;
   /// Stops the run with an error of `node`; the first one is kept. This run, the run around it and
-  /// all bodies stop at the next node or tile.
+  /// all bodies stop at the next node or tile. The stage becomes kRun; an error without a node gets
+  /// the name of `node`, if it is valid and memory for the name exists.
   void fail(NodeId node, Error error) noexcept;
   /// Whether the run, the run around it or a body has failed.
   bool failed() const { return limits_->stopped(); }
-  /// Stops the run because its caller cancelled it, without waiting for a device.
+  /// Stops the run because its caller cancelled it, without waiting for a device. Any thread may
+  /// call it during run_branches(): the stop callback of the caller's token does.
   void cancel() noexcept;
   const Deadline& deadline() const { return limits_->deadline; }
-  /// The asynchronous steps; null if no device takes part.
+  /// The asynchronous steps; null if no device takes part. The same object for a run and its
+  /// bodies.
   const std::shared_ptr<AsyncSteps>& async_steps() const { return async_steps_; }
   /// Stops the run with an error of the first node of a region.
   void fail_branch(BranchId branch, Error error) noexcept;
@@ -91,7 +110,8 @@ class Run {
   friend class NodeTiles;
   friend class BodyRunner;
 
-  /// Kernel scratch: each participant has `stride` bytes at `base` + index * stride.
+  /// Kernel scratch: each participant has `stride` bytes at `base` + index * stride. Sizes are in
+  /// bytes. A body uses the scratch of the run around it.
   struct Scratch {
     std::byte* base = nullptr;
     std::int64_t stride = 0;
@@ -110,7 +130,9 @@ class Run {
   Status place_value(ValueId id, std::span<const std::byte* const> inputs);
   Status place_output(std::size_t i, const Dims& dims);
 
-  // run_branches.cc: the executors.
+  // run_branches.cc: the executors. Each returns when all branches have run or the run has failed.
+  // run_faster() times the two orders of a program and keeps the faster; with a device it uses
+  // dataflow.
   void run_faster(Participant& self);
   void run_in_order(Participant& self);
   void run_layers(Participant& self);
@@ -149,7 +171,8 @@ class Run {
   void run_tiles(NodeId id, const NodeKernel& code, const FixedInputs& fixed, Scratch scratch,
                  DynamicOutputs* dynamic, Participant& self, Buffers& buffers);
 
-  // control_flow.cc: If, Loop and Scan.
+  // control_flow.cc: If, Loop and Scan. Bodies run on the thread of the node; only their tiles are
+  // shared.
   Status run_bodies(NodeId id, Participant& self);
   Status start_body(std::span<const std::byte* const> inputs, std::span<const Dims> dims,
                     const PlaceOutput& place);
@@ -167,11 +190,16 @@ class Run {
   // run_time.cc: nodes whose shapes depend on values.
   Status run_unplanned(NodeId id, Participant& self, Buffers& buffers);
   Result<std::vector<std::optional<Dims>>> infer_outputs(const Node& node) const;
+  /// Compiles a kernel for dims that the program has not met, and keeps it with the program for
+  /// later runs.
   Result<std::shared_ptr<const BoundKernel>> kernel_for(
       NodeId id, std::span<const std::optional<Dims>> outputs);
   /// Returns the dims of `id` as far as earlier values determine them; 0 for the others.
   Dims known_dims(ValueId id);
+  /// The memory of an output of a body is the one that `place_` provides. Errors: those of
+  /// bind_symbols(); kBudgetExceeded, kOutOfMemory.
   Result<std::byte*> make_output(NodeId node, ValueId id, const Dims& dims);
+  /// kInvalidInput if a dimension contradicts the model or an earlier value.
   Status bind_symbols(ValueId id, const Dims& dims);
   void release(ValueId root);
   void give_back(ValueId root);

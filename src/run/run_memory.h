@@ -23,6 +23,9 @@
 // evicted block counts against limits until it is freed.
 //
 // Thread-safety: RunMemory is thread-safe; a Lease and a Spare belong to one run.
+//
+// All sizes and limits are bytes; errors have stage kRun and no node. Condition waits of runs are
+// first come, first served.
 #pragma once
 
 #include <atomic>
@@ -48,42 +51,57 @@ class RunMemory {
   class Lease;
   class Spare;
 
-  /// The memory that a run needs.
+  /// The memory that a run needs. Pointers in it must stay valid until acquire() returns.
   struct Request {
-    std::int64_t bytes = 0;             ///< size of the block
-    std::optional<std::int64_t> limit;  ///< limit on all bytes held together; nullopt: no limit
-    bool grows = false;                 ///< the run will reserve more during the run
-    Deadline deadline = {};             ///< interrupts the wait
-    /// Reads the limit again during a wait; null: the limit is fixed. Must not throw.
+    std::int64_t bytes = 0;  ///< size of the block
+    /// Limit on all bytes held together; nullopt: no limit. Includes fixed bytes, blocks that are
+    /// being freed, and further reservations of other runs.
+    std::optional<std::int64_t> limit;
+    /// The run will reserve more during the run. Under a limit such a run starts only when no other
+    /// one is in progress, and others wait for its end.
+    bool grows = false;
+    /// Interrupts the wait. Also bounds the time for converting pages to large ones to a tenth of
+    /// what is left.
+    Deadline deadline = {};
+    /// Reads the limit again during a wait; null: the limit is fixed. Must not throw. Called on the
+    /// waiting thread, without the mutex, when it is first in the queue and was woken.
     const std::function<std::optional<std::int64_t>()>* read_limit = nullptr;
-    std::shared_ptr<MemorySource> source = nullptr;  ///< null: the system
+    /// Null: the system. Idle blocks of another source are not used.
+    std::shared_ptr<MemorySource> source = nullptr;
     std::int64_t spare = 0;  ///< bytes to reserve in addition, for Lease::take_spare()
-    /// Reserved bytes that the block replaces, without a wait if they suffice. Null: none.
+    /// Reserved bytes that the block replaces, without a wait if they suffice. Null: none. It is
+    /// emptied once the wait is over.
     Spare* from = nullptr;
   };
   /// Returns a block of at least `bytes`, aligned to kAlignment. Blocks while it only fits without
   /// other runs. Errors: kBudgetExceeded if the block alone exceeds the limit; kOutOfMemory;
-  /// kLimitExceeded and kCancelled from the deadline.
+  /// kLimitExceeded and kCancelled from the deadline. Contents of the block are unspecified.
+  /// kOutOfMemory, also for more than 2^53 bytes, releases everything that was reserved. Call it
+  /// without locks other than turns: it may call the user's allocator. A limit that shrinks during
+  /// the wait makes it fail, too.
   Result<Lease> acquire(Request request);
 
   /// Speed at which the system has provided large pages so far; for tests.
   LargePageWatch& watch() { return source_->watch(); }
 
-  /// Frees idle blocks, and keeps later ones only as far as runs from now on need them.
+  /// Frees idle blocks, and keeps later ones only as far as runs from now on need them. Frees them
+  /// on this thread before it returns. Runs in progress keep their blocks.
   void trim();
 
-  /// Reserves bytes that a device keeps between runs. Errors: kBudgetExceeded.
+  /// Reserves bytes that a device keeps between runs. Errors: kBudgetExceeded. Evicts idle blocks
+  /// if that helps; does not wait for runs. Waiting runs check again whether they can ever fit.
   Status fix(std::int64_t bytes, std::optional<std::int64_t> limit);
-  /// Releases bytes that fix() reserved.
+  /// Releases bytes that fix() reserved. Wakes waiting runs.
   void unfix(std::int64_t bytes);
   /// Bytes that fix() reserved, and blocks that late devices hold.
   std::int64_t fixed_bytes() const;
 
-  /// Bytes held now, idle blocks included.
+  /// Bytes held now, idle blocks included. Includes reservations that are not allocated yet, and
+  /// fixed bytes.
   std::int64_t held_bytes() const;
-  /// Bytes that runs in progress hold.
+  /// Bytes that runs in progress hold. The same without idle blocks.
   std::int64_t busy_bytes() const;
-  /// The most bytes ever held together.
+  /// The most bytes ever held together. Since this object was made; trim() does not reset it.
   std::int64_t peak_bytes() const;
   /// Number of runs that wait; for tests.
   std::size_t waiting() const;
@@ -140,40 +158,46 @@ class RunMemory {
 };
 
 /// The block of one run, which returns to its RunMemory when this is destroyed. Must not outlive
-/// it.
+/// it. Moving it does not move the block. A moved-from lease holds no block.
 class RunMemory::Lease {
  public:
   Lease(Lease&& other) noexcept;
   Lease& operator=(Lease&&) = delete;
   ~Lease();
 
+  /// Returns the first byte, aligned to kAlignment.
   std::byte* data() const { return block_.front().memory.get(); }
   /// Size of the block, at least that of the request.
   std::int64_t bytes() const { return block_.front().bytes; }
   /// The buffers that the last run with this block left for the next one; null for the first run.
   /// Their bytes do not count.
   std::shared_ptr<RunBuffers>& buffers() { return block_.front().buffers; }
+  /// Whether a limit on all bytes held is set.
   bool limited() const { return limit().has_value(); }
   /// The source of further memory of the run.
   MemorySource& source() const { return *block_.front().source; }
 
   /// Sets the limit on all bytes held, for reservations from now on. Frees idle blocks above it.
-  /// Returns false if runs already hold more. Thread-safe.
+  /// Returns false if runs already hold more. Thread-safe. Negative limits count as 0. Memory that
+  /// runs hold is not taken from them.
   bool set_limit(std::int64_t limit);
   /// As RunMemory::trim(). Thread-safe.
   void trim() { owner_->trim(); }
 
   /// Reserves bytes that the run is about to allocate elsewhere. Does not wait. Thread-safe.
-  /// Errors: kBudgetExceeded with the number of missing bytes.
+  /// Errors: kBudgetExceeded with the number of missing bytes. Evicts idle blocks first, on this
+  /// thread; waits only until blocks are freed that another thread has evicted. kOutOfMemory for
+  /// more than 2^53 bytes.
   Status reserve(std::int64_t bytes) { return owner_->reserve(bytes, limit()); }
-  /// Releases reserved bytes, after they were freed. Thread-safe.
+  /// Releases reserved bytes, after they were freed. Thread-safe. Wakes runs that wait for memory.
   void release(std::int64_t bytes) { owner_->release(bytes); }
 
   /// Returns the bytes that Request::spare reserved; an empty Spare the second time. The lease
   /// releases them unless this was called.
   Spare take_spare();
   /// Marks the block, and `more` bytes that the run has reserved, as held by a late device: other
-  /// runs do not wait for them. They are released with the lease.
+  /// runs do not wait for them. They are released with the lease. The run then counts as ended.
+  /// Only the first call counts.
   void set_aside(std::int64_t more = 0);
 
  private:
@@ -197,7 +221,7 @@ class RunMemory::Lease {
 };
 
 /// Bytes that are reserved and not allocated; released when destroyed. Must not outlive its
-/// RunMemory.
+/// RunMemory. A run that starts again passes it to Request::from.
 class RunMemory::Spare {
  public:
   Spare() = default;

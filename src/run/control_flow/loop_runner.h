@@ -1,5 +1,8 @@
 // Runs a Loop or a Scan: trips of a body, values carried from one trip to the next, slices of
 // inputs and outputs. Internal to run/.
+//
+// Memory of carried values and slices is in the node's workspace if the plan knows their sizes,
+// else in dynamic arenas.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +21,10 @@ class LoopRunner : public BodyRunner {
  public:
   using BodyRunner::BodyRunner;
 
-  /// Runs all trips. Errors: as run_loop().
+  /// Runs all trips. Errors: as run_loop(). A trip count below 0 counts as 0. Without a count and a
+  /// condition the loop ends by RunLimits only. Call it once.
   Status run();
+  /// Frees a carried value that the trip no longer reads; other inputs stay until the last trip.
   void let_go(std::size_t i) override;
 
  private:
@@ -41,14 +46,16 @@ class LoopRunner : public BodyRunner {
     bool is_object = false;
     bool planned = false;  ///< whether it uses the buffers, which may be null if it has no bytes
   };
-  /// An input that each trip reads a slice of.
+  /// An input that each trip reads a slice of. Scan defines its axis and direction; all scan inputs
+  /// have the same length along their axes.
   struct ScanInput {
     const std::byte* bytes = nullptr;  ///< the whole tensor
     ScanAxis axis;
     Slices slices;
     std::byte* slice = nullptr;  ///< copy of the current slice; null: read in place
   };
-  /// An output that each trip writes a slice of.
+  /// An output that each trip writes a slice of. Of unknown length it grows by half each time, from
+  /// 16 slices, and then has its slices along the first axis.
   struct ScanOutput {
     bool started = false;  ///< whether its memory is allocated
     bool read = true;      ///< false: it is not used, each slice overwrites the last
@@ -66,20 +73,28 @@ class LoopRunner : public BodyRunner {
     return offset < 0 ? nullptr : workspace_ + offset;
   }
 
+  /// Checks inputs, finds the number of trips, and prepares memory. kLimitExceeded before carried
+  /// values get memory if the trips are known and too many; kInvalidInput for a count or condition
+  /// of
+  /// another size than one, or scan inputs of different lengths.
   Status begin();
   Status begin_counters();
   Status begin_carried(std::size_t i);
   Status begin_scan_input(std::size_t i);
   Status begin_scan_output(std::size_t i);
   Status run_trip(std::int64_t trip);
+  /// Returns the memory of a body's output in this trip: the condition, a carried value, or a
+  /// slice. kInvalidInput if a planned carried value or a slice comes with other dims.
   Result<std::byte*> place(std::size_t output, DType dtype, const Dims& dims, std::int64_t trip);
   Result<std::byte*> place_carried(Carried& carried, DType dtype, const Dims& dims);
   Result<std::byte*> place_slice(std::size_t i, DType dtype, const Dims& dims, std::int64_t trip);
   Status start_scan_output(std::size_t i, DType dtype, const Dims& dims);
+  /// Needs the old and the new memory at the same time, at most 2.5 times the old.
   Status make_room(ScanOutput& output, std::int64_t slices);
   void let_go_carried(std::size_t i);
   void take_results(std::int64_t trip);
   void take_carried(std::size_t i);
+  /// Makes the outputs of the node after `trips` trips; scan outputs without a trip have length 0.
   Status end(std::int64_t trips);
   /// The slice of a trip along an axis, which may be read in reverse.
   std::int64_t position(const ScanAxis& axis, std::int64_t trip) const {
@@ -95,6 +110,8 @@ class LoopRunner : public BodyRunner {
   std::vector<ScanOutput> scan_outputs_;
   std::vector<const std::byte*> inputs_;
   std::vector<Dims> dims_;
+  /// Inputs of the body in a Loop: the number of the trip and the condition, each in memory that is
+  /// aligned as tensors are.
   alignas(kAlignment) std::int64_t iteration_ = 0;
   alignas(kAlignment) std::byte condition_{1};
   alignas(kAlignment) std::byte next_condition_[kAlignment] = {};

@@ -1,6 +1,7 @@
 // Waiting of a thread that has nothing to do.
 //
-// Thread-safety: each object belongs to one thread.
+// Thread-safety: each object belongs to one thread. Only time depends on these classes, never
+// results.
 #pragma once
 
 #include <chrono>
@@ -15,6 +16,7 @@ class Idle {
   void reset() { pauses_ = 0; }
 
   /// Waits a moment. Returns false once the thread has yielded for `longest` and should park.
+  /// `longest` counts from the first yield, after about 200 pauses.
   bool spin(std::chrono::microseconds longest) {
     if (++pauses_ < kPausesBeforeYield) {
       pause();
@@ -26,7 +28,7 @@ class Idle {
     return now - since_ < longest;
   }
 
-  /// Tells the CPU that the thread spins.
+  /// Tells the CPU that the thread spins. Does nothing on CPUs without such an instruction.
   static void pause() {
 #if defined(__x86_64__) || defined(__i386__)
     __builtin_ia32_pause();
@@ -55,12 +57,14 @@ class Patience {
   /// Spins until `done()` is true or the time is up. Keeps the core: a thread that yields it to
   /// another process gets it back milliseconds later.
   template <class Done>
+  /// `done` is called at least once, and must be cheap and not throw.
   void wait(Done done) const {
     const auto until = std::chrono::steady_clock::now() + now_;
     while (!done() && std::chrono::steady_clock::now() < until)
       for (int i = 0; i < 16; ++i) Idle::pause();
   }
-  /// Records that the last event came after `gap`.
+  /// Records that the last event came after `gap`. One event that is in time restores the full
+  /// time.
   void waited(std::chrono::nanoseconds gap) { now_ = gap <= longest_ ? longest_ : now_ / 2; }
 
  private:

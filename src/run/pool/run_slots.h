@@ -16,11 +16,12 @@
 namespace parallax {
 
 /// A range of workers: `first` to `first` + `width` - 2, which are `width` threads with the caller.
-/// Workers are numbered from 1; 0 is a caller.
+/// Workers are numbered from 1; 0 is a caller. `width` of 1: only the caller.
 struct WorkerRange {
   std::uint32_t first = 1, width = 1;
 
-  /// Whether the range contains a worker; false for a caller.
+  /// Whether the range contains a worker; false for a caller. The unsigned difference also rejects
+  /// numbers below `first`.
   bool has(int worker) const { return static_cast<std::uint32_t>(worker) - first < width - 1; }
   /// The index of a thread in the run: 0 for the caller, 1 to width - 1 for workers of the range.
   int index(int worker) const { return worker == 0 ? 0 : worker - static_cast<int>(first) + 1; }
@@ -36,17 +37,21 @@ class RunSlots {
     WorkerRange workers;
   };
 
-  /// `slots`: the number of slots; `workers`: the most workers that there will be.
+  /// `slots`: the number of slots; `workers`: the most workers that there will be. Allocates for
+  /// both numbers here, so that slots need no memory later, except for the list of waiting runs.
   RunSlots(std::size_t slots, int workers);
 
   /// The number of slots.
   std::size_t count() const { return count_; }
   /// Blocks until there is a slot for a run of `width` threads, up to `deadline`; returns kNone if
-  /// that passes. `workers`: the workers that exist now.
+  /// that passes. `workers`: the workers that exist now. A stop request ends the wait, too. A run
+  /// gets fewer threads than `width` if fewer workers exist.
   Slot wait_for(int width, int workers, const Deadline& deadline);
-  /// Non-blocking variant; returns kNone if no slot is free or other runs wait.
+  /// Non-blocking variant; returns kNone if no slot is free or other runs wait. Does not overtake a
+  /// waiting run.
   Slot take_free(int width, int workers);
-  /// Frees a slot.
+  /// Frees a slot. REQUIRES: the slot was returned by one of the above and not freed since. Wakes
+  /// waiting runs.
   void leave(const Slot& slot);
 
   /// An upper bound: no run has this slot or a later one.
@@ -57,6 +62,7 @@ class RunSlots {
  private:
   bool is_free() const PX_REQUIRES(mutex_);
   Slot take(int width, int workers) PX_REQUIRES(mutex_);
+  /// Returns the number of the first of `helpers` consecutive workers.
   std::uint32_t least_busy(std::uint32_t helpers, std::uint32_t workers) const PX_REQUIRES(mutex_);
   void find_end() PX_REQUIRES(mutex_);
 

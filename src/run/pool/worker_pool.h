@@ -17,6 +17,10 @@
 // Thread-safety: several threads may have a Stay concurrently and share the workers; those that
 // find no free slot wait in order of arrival. In a child of fork() there are no workers: a pool of
 // the parent can only be destroyed there.
+//
+// There are as many slots for concurrent runs as threads, but at least 8. Threads of the pool hold
+// no lock while they run work. Predicted times are nanoseconds on one thread; they decide only who
+// works, never results.
 #pragma once
 
 #include <atomic>
@@ -39,11 +43,13 @@ namespace parallax {
 
 class Participant;
 
-/// Work whose indices run in any order, on several threads concurrently.
+/// Work whose indices run in any order, on several threads concurrently. The owner keeps it alive
+/// until share() or share_growing() has returned; no thread accesses it after that.
 class SharedWork {
  public:
   virtual ~SharedWork() = default;
-  /// Runs one index, on the thread `self`. Must not throw.
+  /// Runs one index, on the thread `self`. Must not throw. Each index is run exactly once. Calls
+  /// for different indices run concurrently.
   virtual void run(std::int64_t index, Participant& self) = 0;
 };
 
@@ -55,7 +61,8 @@ class GrowingWork : public SharedWork {
   /// Called before all other functions, with the object by which threads outside the pool add to
   /// this work.
   virtual void begins(const Growth&) {}
-  /// Whether nothing runs and nothing will become ready.
+  /// Whether nothing runs and nothing will become ready. Called repeatedly by the thread that
+  /// offers the work, which returns once it is true.
   virtual bool finished() const = 0;
   /// The time until which the thread that offers the work may sleep; nullopt: without limit.
   virtual std::optional<std::chrono::steady_clock::time_point> patience() const { return {}; }
@@ -64,7 +71,8 @@ class GrowingWork : public SharedWork {
 };
 
 /// The level of work, which decides the order in which idle threads take indices. A branch may
-/// offer tiles; a tile must not offer work.
+/// offer tiles; a tile must not offer work. Threads that wait in a run take only tiles of their own
+/// run.
 enum class WorkLevel : std::uint8_t { kBranches, kTiles };
 
 /// The predicted nanoseconds of work of unknown length.
@@ -76,15 +84,21 @@ class WorkerPool {
   static constexpr int kAll = std::numeric_limits<int>::max();  ///< as many threads as possible
   /// `threads` includes a caller: there are never more than threads - 1 workers. `cpus`: the CPUs
   /// that the process may use. `at_first`: the argument of a first start(). `users`: the pool that
-  /// provides threads; null: the pool starts its own.
+  /// provides threads; null: the pool starts its own. `threads` below 1 counts as 1. Threads that
+  /// the system does not provide are left out.
   explicit WorkerPool(int threads, int cpus = usable_cpus(), int at_first = kAll,
                       std::shared_ptr<ThreadPool> users = nullptr);
+  /// Joins its workers; those on a user-provided pool must return first, those not yet called do
+  /// not matter. REQUIRES: no Stay. In a child of fork() it leaves the handles of the parent's
+  /// threads allocated.
   ~WorkerPool();
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
   /// Starts workers until a run can have `threads` threads, up to most_threads() and as far as the
-  /// system provides them. Returns the threads that such a run has, its caller included.
+  /// system provides them. Returns the threads that such a run has, its caller included. Threads
+  /// are never ended before the destructor. Runs that are in progress keep their workers.
+  /// Thread-safe.
   int start(int threads);
   /// The most threads that a run can have now, the caller's included.
   int threads() const { return started_.load(std::memory_order_relaxed) + 1; }
@@ -152,21 +166,25 @@ class WorkerPool {
 class Participant {
  public:
   /// The index of the thread in its run, unique there: 0 for the caller, less than the width of the
-  /// run for workers.
+  /// run for workers. Indexes RunBuffers::threads and scratch. A worker's changes from run to run.
   int index() const { return range_.index(worker_); }
 
   /// Runs all indices of `work` in [0, count) on this thread and on idle ones; blocks until all are
   /// done. Tiles may be offered inside branches, not the other way round. `nanoseconds`: predicted
-  /// time of all indices together on one thread.
+  /// time of all indices together on one thread. Runs everything on this thread, in ascending
+  /// order, if there are less than two indices, the work is shorter than 1 us, or the run has one
+  /// thread. The order is unspecified otherwise.
   void share(WorkLevel level, std::int64_t count, SharedWork& work, double nanoseconds = kLong);
 
   /// Does the same for branches that become ready while others run. The indices below `ready` are
-  /// ready at first. Blocks until `work` is finished.
+  /// ready at first. Blocks until `work` is finished. `nanoseconds`: predicted time of the first
+  /// `ready` indices. At most one such work per run at a time.
   void share_growing(std::int64_t ready, GrowingWork& work, double nanoseconds = kLong);
   /// Adds `count` ready indices to the work, called inside its run(); they need `nanoseconds`
-  /// together.
+  /// together. Sleepers are woken once the work that they missed exceeds 20 us.
   void grow(std::int64_t count, double nanoseconds = kLong);
-  /// Wakes the thread in share_growing(); called by the thread that finishes the work.
+  /// Wakes the thread in share_growing(); called by the thread that finishes the work. Call it
+  /// after finished() has become true, inside run().
   void finish();
 
  private:
@@ -187,12 +205,14 @@ class Participant {
 };
 
 /// Adds to GrowingWork from threads outside the pool. Valid until finished() has returned true.
-/// Thread-safe.
+/// Thread-safe. A default-constructed one must not be used. Plain value; copies add to the same
+/// work.
 class Growth {
  public:
   Growth() = default;
   /// Adds indices as Participant::grow() does, and wakes all sleeping threads: the thread that
-  /// offers the work may be the only one that can do it.
+  /// offers the work may be the only one that can do it. `count` may be 0, to wake the thread that
+  /// checks finished(). Called by threads of devices.
   void add(std::int64_t count) const;
 
  private:
@@ -202,7 +222,8 @@ class Growth {
   WorkerPool::Slot* slot_ = nullptr;
 };
 
-/// The calling thread's part in one run.
+/// The calling thread's part in one run. The pool must outlive it and have its workers in this
+/// process.
 class WorkerPool::Stay {
  public:
   /// Enters a run of at most `width` threads. If the pool has workers for it but no free slot, it
@@ -213,6 +234,7 @@ class WorkerPool::Stay {
   ~Stay();
   Stay(const Stay&) = delete;
   Stay& operator=(const Stay&) = delete;
+  /// Valid while this lives; only the thread that entered uses it.
   Participant& participant() { return participant_; }
   /// Whether the thread has entered. False if the deadline passed first: nothing may run then.
   bool entered() const { return entered_; }

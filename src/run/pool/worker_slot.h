@@ -1,4 +1,8 @@
 // A slot in which a thread of a pool offers work. Internal to run/.
+//
+// The pool has one slot for branches and one for tiles per run, and one for tiles per worker. The
+// owner opens and closes it; all other functions are for any thread. Everything is lock-free,
+// except for the sleep in close().
 #pragma once
 
 #include <atomic>
@@ -29,7 +33,8 @@ struct WorkerPool::Slot {
   std::atomic<bool> owner_parks{false};
   std::atomic<bool> owner_waits{false};  // in parked_, for `users`
 
-  /// Offers `count` indices of `what`, of the run `whose`, to the workers `helpers`.
+  /// Offers `count` indices of `what`, of the run `whose`, to the workers `helpers`. REQUIRES:
+  /// count < 2^32, and the slot is closed. `what` must live until close() returns.
   void open(std::int64_t count, const void* whose, WorkerRange helpers, SharedWork& what) {
     all.store(count, std::memory_order_relaxed);
     range.store(static_cast<std::uint64_t>(count) << 32, std::memory_order_relaxed);
@@ -38,7 +43,8 @@ struct WorkerPool::Slot {
     work.store(&what);
   }
 
-  /// Removes the work, and blocks until no helper runs any of it.
+  /// Removes the work, and blocks until no helper runs any of it. Spins for kSpinInRun, then sleeps
+  /// until the last helper leaves.
   void close() {
     work.store(nullptr);
     for (Idle idle; users.load() != 0;) {
@@ -49,16 +55,19 @@ struct WorkerPool::Slot {
     }
   }
 
-  /// Ends the help of a thread. Returns whether the owner must be woken.
+  /// Ends the help of a thread. Returns whether the owner must be woken. The helper must not access
+  /// the work after it.
   bool leave() {
     const bool last = users.fetch_sub(1) == 1;
     if (owner_parks.load()) users.notify_all();
     return last && owner_waits.load();
   }
 
+  /// The two halves of `range`: the first index that is left, and the end.
   static std::uint32_t first(std::uint64_t range) { return static_cast<std::uint32_t>(range); }
   static std::uint32_t end(std::uint64_t range) { return static_cast<std::uint32_t>(range >> 32); }
 
+  /// May be outdated when it returns: take() decides.
   bool has_work() const {
     const std::uint64_t left = range.load();
     return first(left) < end(left) && work.load() != nullptr;
@@ -74,6 +83,7 @@ struct WorkerPool::Slot {
   /// Takes the next index; -1 if none is left. The owner takes tiles from the front and helpers
   /// from the back: over the nodes of a branch each thread mostly works on the part that it worked
   /// on before, which is in its cache. tile() makes helpers ascend too, because kernels prefetch.
+  /// Each index is given to one thread.
   std::int64_t take(bool front) {
     std::uint64_t left = range.load(std::memory_order_relaxed);
     while (first(left) < end(left)) {

@@ -8,6 +8,10 @@
 // cases.
 //
 // Thread-safe, as delegate.h requires.
+//
+// Options that are no number from 1 to 256 and no profile that can be read make open fail with
+// kInvalidInput or kIo. Compiling, packing and binding happen on the calling thread; runs on the
+// threads of the device.
 #pragma once
 
 #include "parallax/delegate.h"

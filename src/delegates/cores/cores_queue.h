@@ -1,5 +1,6 @@
 // The threads of the delegate "cores", which run programs one after the other. Between two programs
-// in quick succession they stay awake, because the cores are theirs. Thread-safe.
+// in quick succession they stay awake, because the cores are theirs. Thread-safe. One job runs at a
+// time, in the order of add(), on all threads of the queue.
 #pragma once
 
 #include <atomic>
@@ -19,13 +20,14 @@
 namespace parallax {
 
 /// One run of a region. Inputs and outputs are in the program's order and must live until `done`
-/// was called.
+/// was called. `program` is released before `done` is called, so `done` may discard its region.
 struct CoresJob {
   std::shared_ptr<const Program> program;
   std::vector<const std::byte*> inputs;
   std::vector<std::byte*> outputs;
-  px_done done = nullptr;      ///< called once, by the queue's thread
-  void* context = nullptr;     ///< for `done`, and the name for cancel()
+  px_done done = nullptr;  ///< called once, by the queue's thread
+  /// For `done`, and the name for cancel(). Unique among the jobs of the queue.
+  void* context = nullptr;
   std::stop_source stop = {};  ///< requested to stop by cancel()
 };
 
@@ -36,23 +38,29 @@ class CoresQueue {
   /// benefit has not been shown, see docs/decisions/delegates.md.
   static constexpr std::chrono::microseconds kAwake{50};
 
-  /// Starts a thread with `threads` - 1 workers. Throws std::system_error.
+  /// Starts a thread with `threads` - 1 workers. Throws std::system_error. `threads` >= 1. The
+  /// workers live as long as the queue.
   explicit CoresQueue(int threads);
-  /// Runs the remaining jobs, then joins the threads.
+  /// Runs the remaining jobs, then joins the threads. Must not run on the queue's thread, so `done`
+  /// must not destroy the queue. REQUIRES: no other thread uses it.
   ~CoresQueue();
   CoresQueue(const CoresQueue&) = delete;
   CoresQueue& operator=(const CoresQueue&) = delete;
 
-  /// Appends a job and returns. May throw std::bad_alloc.
+  /// Appends a job and returns. May throw std::bad_alloc. `done` gets PX_OK, or the code and
+  /// message of the error: those of execute(), and kOutOfMemory. It is called without locks, and
+  /// may add further jobs. If add() throws, `done` is not called.
   void add(CoresJob job);
   /// Stops the job with that context, if it is running or queued here: it ends soon with
-  /// kCancelled.
+  /// kCancelled. Does not wait for the end. Has no effect on an unknown context.
   void cancel(void* context);
-  /// Releases memory that no job uses now.
+  /// Releases memory that no job uses now. Thread-safe; memory is freed on the calling thread. The
+  /// device calls it when a binding is destroyed.
   void trim() { memory_.trim(); }
 
  private:
   void work();
+  /// Stays awake for patience_, then sleeps. False when the queue ends and is empty.
   bool wait_for_job(CoresJob& job);
   Status run(const CoresJob& job);
 

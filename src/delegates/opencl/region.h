@@ -1,6 +1,9 @@
 // A part of a model on one device: compiled once, bound to each combination of sizes, run often.
 // Thread-safety: compile and bind are pure but for the device; several threads may run a Binding
 // concurrently, and the device serializes the runs.
+//
+// Order of calls: compile(), bind() for each combination of sizes, run() any number of times. A
+// Binding keeps its Region alive, a Region its context.
 #pragma once
 
 #include <array>
@@ -51,15 +54,17 @@ class Region {
   /// Compiles a graph whose kSymbolic values are known when it is bound; the constants' bytes must
   /// outlive the region. Builds programs, finishes kernels and uploads constants, which needs
   /// seconds the first time on a device. Errors: kUnsupported for operators that the delegate
-  /// lacks; kOutOfMemory, kInternal.
+  /// lacks; kOutOfMemory, kInternal. Blocks the calling thread. Errors of operators name the node.
   static Result<std::shared_ptr<const Region>> compile(std::shared_ptr<ClContext> context,
                                                        Graph graph,
                                                        const RegionOptions& options = {});
 
   /// Binds the region to sizes and allocates memory. `values`: the dims of each value, and bytes of
-  /// constants and symbolic values. Errors: kLimitExceeded for tensors that kernels cannot index;
-  /// kOutOfRange and kInvalidInput for parameters that contradict the sizes; kUnsupported,
-  /// kOutOfMemory.
+  /// constants and symbolic values. Errors: kUnsupported for tensors of more than kMaxElements
+  /// elements, and cases that no kernel covers; kOutOfRange and kInvalidInput for parameters that
+  /// contradict the sizes; kOutOfMemory, kInternal. `values` are in the order of the first
+  /// value_count() values of graph(); bytes that `values` point to are copied. Plans memory with
+  /// 100,000 steps of search, tens of milliseconds at most, and enqueues no commands.
   static Result<std::shared_ptr<Binding>> bind(const std::shared_ptr<const Region>& region,
                                                std::span<const TensorDesc> values);
 
@@ -67,7 +72,8 @@ class Region {
   const Graph& graph() const { return graph_; }
   /// Returns the number of values of the graph given to compile().
   std::size_t value_count() const { return graph_.values.size() - like_.size(); }
-  /// Returns bytes of device memory: constants that are not in host memory.
+  /// Returns bytes of device memory: constants that are not in host memory. They live as long as
+  /// the region.
   std::int64_t memory_bytes() const { return constants_.copied_bytes(); }
 
  private:
@@ -80,7 +86,8 @@ class Region {
   Status place_constants();
   /// Creates the kernel object of `spec`, once per name.
   Status make_ready(const KernelSpec& spec);
-  /// Runs a kernel once without effect, so that the driver finishes compiling it.
+  /// Runs a kernel once without effect, so that the driver finishes compiling it. Waits for the
+  /// launch. Only the first region of a device that needs the kernel does it.
   Status warm_up(const KernelSpec& spec, const ReadyKernel& ready);
   bool needs(KernelId id) const;
 
@@ -98,7 +105,7 @@ class Region {
   OwnedBuffer nothing_;  ///< placeholder for arguments that a kernel does not access
 };
 
-/// The location of a run's input or output.
+/// The location of a run's input or output. The run does not own the buffer.
 struct BufferPart {
   cl_mem buffer = nullptr;
   std::int64_t offset = 0;         ///< bytes, a multiple of an element's size
@@ -106,16 +113,22 @@ struct BufferPart {
                                    ///< null
 };
 
-/// A region with memory for one combination of sizes.
+/// A region with memory for one combination of sizes. Runs of one binding share its memory, so they
+/// follow each other on the device.
 class Binding : public std::enable_shared_from_this<Binding> {
  public:
   /// Starts a run and returns; `done` is called later, by a thread of the device. Inputs and
   /// outputs are in the graph's order and must live until then. `name` identifies the run for
-  /// cancel(). All errors are passed to `done`, kOutOfRange for an index among them.
+  /// cancel(). All errors are passed to `done`, kOutOfRange for an index among them. Blocks only
+  /// for the lock of Commands. The spans may end with the call; the buffers must live until `done`.
+  /// `done` is called exactly once, on success when the outputs are complete, and may destroy the
+  /// binding.
   void run(std::span<const BufferPart> inputs, std::span<const BufferPart> outputs,
            Completions::Call done, const void* name = nullptr);
   /// Skips launches that the device has not received of the runs with that name. A run ends with
-  /// kCancelled if any were skipped.
+  /// kCancelled if any were skipped. Launches that the device has received are completed first, so
+  /// the memory stays in use until `done`. A run that has not begun ends without waiting for
+  /// others. Any thread may call it.
   void cancel(const void* name);
   /// Returns bytes of device memory for tensors inside, constants excluded.
   std::int64_t memory_bytes() const { return memory_bytes_; }
@@ -136,7 +149,7 @@ class Binding : public std::enable_shared_from_this<Binding> {
     cl_mem buffer = nullptr;  ///< kBuffer
     std::int64_t offset = 0;  ///< bytes
   };
-  /// A launch with the kernel object that runs it.
+  /// A launch with the kernel object that runs it. `kernel` belongs to the region.
   struct ReadyLaunch {
     Launch launch;
     cl_kernel kernel;
@@ -145,7 +158,8 @@ class Binding : public std::enable_shared_from_this<Binding> {
   struct Run;
 
   explicit Binding(std::shared_ptr<const Region> region) : region_(std::move(region)) {}
-  /// Enqueues slices of runs, in the order of the runs, as far as allowed ahead.
+  /// Enqueues slices of runs, in the order of the runs, up to the limit of slices ahead. Up to
+  /// three slices of 32 launches are enqueued ahead, so that the device does not wait for the host.
   void give(const ClContext::Commands& commands);
   void give_slice(const ClContext::Commands& commands, const std::shared_ptr<Run>& run);
   /// Called when the device has completed a slice: enqueues more, or ends the run.

@@ -1,6 +1,9 @@
 // A device that is ready for work: context, in-order queues, programs, and the threads that report
 // completions. The regions of a device share one. Thread-safety: all functions may be called by any
 // thread; commands are enqueued while holding Commands.
+//
+// Order of locks: programs, then commands. A region, its bindings and all device memory share
+// ownership, so the device closes when the last of them is destroyed.
 #pragma once
 
 #include <cstdint>
@@ -37,22 +40,27 @@ struct ClProgram {
 class ClContext {
  public:
   /// Opens the device. `cache`: a folder for compiled programs; empty: no cache. Errors: those of
-  /// cl_error().
+  /// cl_error(). Creates two in-order queues and three threads. Throws std::system_error if a
+  /// thread cannot be started.
   static Result<std::shared_ptr<ClContext>> open(const ClDevice& device,
                                                  std::filesystem::path cache = {});
   ClContext(const ClContext&) = delete;
   ClContext& operator=(const ClContext&) = delete;
-  /// Waits for all commands to complete.
+  /// Waits for all commands to complete. Then makes all pending calls. Callbacks may hold the last
+  /// owner, so it may run on a thread of Completions.
   ~ClContext();
 
   /// Return what it was opened with; valid while it lives.
   const ClLibrary& cl() const { return cl_; }
   const ClDevice& device() const { return device_; }
   /// Allocates memory of the device, at least one byte; `contents`, if not null, is copied there
-  /// before this returns. Errors: kOutOfMemory.
+  /// before this returns. Errors: kOutOfMemory. Also kInternal, from the driver; kOutOfMemory also
+  /// for more than ClDevice::max_buffer_bytes. Without `contents` the bytes are unspecified. Needs
+  /// no lock.
   Result<OwnedBuffer> buffer(std::int64_t bytes, const void* contents = nullptr);
   /// Wraps memory of the host, which kernels only read and which must outlive the buffer. Errors:
-  /// kOutOfMemory, kInternal.
+  /// kOutOfMemory, kInternal. The driver may reject addresses or sizes that are not multiples of
+  /// its pages and lines.
   Result<OwnedBuffer> borrowed_buffer(std::span<const std::byte> bytes);
   /// Allocates memory that the host may map: shared by host and device if they share memory, pinned
   /// otherwise. Errors: kOutOfMemory.
@@ -60,11 +68,13 @@ class ClContext {
 
   /// Returns the program for `source`, built once: loaded from the cache folder, or built by the
   /// driver, which needs up to a second. Blocks meanwhile. Errors: kInternal with the first line of
-  /// the driver's message.
+  /// the driver's message. Programs stay in memory as long as this. Other threads that want a
+  /// program wait meanwhile, whichever it is. Failures are not remembered. kOutOfMemory if the
+  /// driver reports it; stage kCompile for failed builds.
   Result<std::shared_ptr<ClProgram>> program(const std::string& source);
 
   /// The right to enqueue commands, held while it lives: commands run in the order in which they
-  /// are enqueued.
+  /// are enqueued. One mutex for both queues.
   class PX_THREAD_ATTRIBUTE(scoped_lockable) Commands {
    public:
     explicit Commands(ClContext& context) PX_ACQUIRE(context.mutex_) : context_(context) {
@@ -73,6 +83,7 @@ class ClContext {
     ~Commands() PX_RELEASE() { context_.mutex_.unlock(); }
     Commands(const Commands&) = delete;
     Commands& operator=(const Commands&) = delete;
+    /// Returns the queue for kernels.
     cl_command_queue queue() const { return context_.queue_.get(); }
     /// Returns the queue for copies that touch no memory of kernels in progress.
     cl_command_queue copies() const { return context_.copies_.get(); }
@@ -83,9 +94,11 @@ class ClContext {
 
   /// Flushes the queue, and calls `call` on the thread of that queue after `event`, with the error
   /// of the event, if any. On failure all commands have completed, and `call` is not called.
+  /// `queue` is one of the two of `commands`. Calls of one queue come in the order of its events.
   Status when_done(const Commands& commands, cl_command_queue queue, cl_event event,
                    Completions::Call call);
-  /// Calls `call` with `status` on another thread, without waiting for a queue.
+  /// Calls `call` with `status` on another thread, without waiting for a queue. Calls are made in
+  /// the order of later().
   void later(Completions::Call call, Status status) {
     of_none_->later(std::move(call), std::move(status));
   }

@@ -1,5 +1,6 @@
 // OpenCL's types, for the oldest version that devices are expected to have. Include this in
-// delegates/opencl only.
+// delegates/opencl only. They need no library to link with: functions are loaded at run time
+// (cl_library.h).
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 120

@@ -2,6 +2,9 @@
 // callbacks may block, read results and start further regions. The thread waits for events itself
 // instead of asking for callbacks, for which drivers may poll: NVIDIA's came up to 20 ms late.
 // Thread-safety: all functions may be called by any thread.
+//
+// ClContext has three: one per queue and one for calls that belong to neither, so that a long
+// callback of one queue does not delay the others.
 #pragma once
 
 #include <deque>
@@ -17,7 +20,8 @@ namespace parallax::opencl {
 /// Owns the thread that calls back.
 class Completions {
  public:
-  /// A callback; receives the error of its event. Must not throw.
+  /// A callback; receives the error of its event. Must not throw. It may destroy the owner of this
+  /// object. May call OpenCL, and take the lock of Commands: no lock is held during the call.
   using Call = std::function<void(Status)>;
 
   /// Starts the thread. `cl` must outlive it. Throws std::system_error.
@@ -29,10 +33,12 @@ class Completions {
   Completions& operator=(const Completions&) = delete;
 
   /// Calls `call` after `event` and all earlier ones, with the error of `event`, if any. Errors:
-  /// cl_error(); `call` is not called then.
+  /// cl_error(); `call` is not called then. Retains the event. Events must be passed in the order
+  /// in which their commands were enqueued. The error of a failed command is that of cl_error().
   Status when_done(cl_event event, Call call);
 
-  /// Calls `call` with `status` after all earlier calls.
+  /// Calls `call` with `status` after all earlier calls. Also waits for earlier events of this
+  /// object.
   void later(Call call, Status status);
 
  private:

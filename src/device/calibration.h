@@ -36,7 +36,7 @@ struct RegionSample {
   /// region_key(). It hashes the operators, names, types and sizes of the nodes, so it holds for
   /// one binding of the shapes.
   std::uint64_t key = 0;
-  /// Its first node, for people. Not used to find the sample.
+  /// Its first node, for people; `key` finds the sample.
   std::string node;
   /// Predicted from the rates alone. In seconds, > 0 if it counts in region_factor().
   double predicted = 0;

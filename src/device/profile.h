@@ -78,8 +78,8 @@ struct CoreClass {
   std::string name;
   /// 1 to 1024 in files.
   int count = 0;
-  /// Zeros if not known; the clock alone may be known. Profiles give macs_per_cycle for every class
-  /// or for none.
+  /// Zeros if not known; the clock alone may be known. Profiles give macs_per_cycle for every
+  /// class, or for no class.
   CorePeaks peaks;
   /// Work per second; the fastest class has 1. Follows from the peaks if they are known; otherwise
   /// 1e-6 to 1 in files.

@@ -99,8 +99,7 @@ Status check_problem(const MemoryProblem& problem, const Steps& steps);
 std::int64_t naive_bytes(const MemoryProblem& problem);
 /// Returns the maximum of bytes that live at the same time if all nodes run one after the other in
 /// the order of `steps`. Sizes are rounded, and buffers that may be overwritten in that sequential
-/// order are joined. No placement for this order needs less, and possibly every placement needs
-/// more.
+/// order are joined. Every placement for this order needs as much at least, and possibly more.
 std::int64_t lower_bound_bytes(const MemoryProblem& problem, const Steps& steps);
 /// Returns for each step the maximum of bytes that live at the same time, over every execution that
 /// the steps allow. A step counts what is live when it starts, and the sum over its branches of the

@@ -3,7 +3,7 @@
 // Immutable.
 //
 // Slots number the nodes of all branches consecutively, from 0. A problem has fewer than 2^31 - 1
-// slots, which check_problem() ensures. No other folder needs this header.
+// slots, which check_problem() ensures. Only memory/ includes this header.
 #pragma once
 
 #include <cstdint>
@@ -41,10 +41,9 @@ struct Timeline {
   /// Computes the timeline. REQUIRES: check_problem accepts `problem`, and its bytes together fit
   /// 63 bits. `joined` (InPlace): buffers that share memory have one lifetime, with the number used
   /// there; empty: buffers are not joined. Linear in the nodes, buffers and reads, except for
-  /// sorting the buffers of one slot. The
-  /// result keeps no reference to the arguments. With `MemoryProblem::concurrent`, a life extends
-  /// to the last node of the latest branch that must be able to run concurrently with a user of the
-  /// buffer.
+  /// sorting the buffers of one slot. The result keeps no reference to the arguments. With
+  /// `MemoryProblem::concurrent`, a life extends to the last node of the latest branch that must be
+  /// able to run concurrently with a user of the buffer.
   static Timeline make(const MemoryProblem& problem, const Steps& steps,
                        std::span<const std::int32_t> joined = {});
 

@@ -45,7 +45,7 @@ struct RegionTensor {
   MemorySpace space = MemorySpace::kShared;
 };
 
-/// The dims of a value whose size only a run determines. No dimension is 0 or negative in arguments
+/// The dims of a value whose size only a run determines. All dimensions are positive in arguments
 /// of Device::bind().
 struct ValueDims {
   ValueId value;

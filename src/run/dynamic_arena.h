@@ -40,8 +40,7 @@ class BlockPool {
   /// Returns a block of at least `bytes`, aligned to kAlignment; no larger if `exactly` or under a
   /// limit. Errors: kBudgetExceeded, kOutOfMemory. Without either, blocks of 64 KiB or more get an
   /// eighth more, for tensors that grow, and idle blocks are reused that waste a quarter at most.
-  /// Does not wait for other runs.
-  /// Contents are unspecified. Stage kRun, without a node.
+  /// Does not wait for other runs. Contents are unspecified. Stage kRun, without a node.
   Result<AlignedBytes> take(std::int64_t bytes, bool exactly);
   /// Returns a block to the pool, for reuse or to the system. The block must be one of take().
   void give_back(AlignedBytes block) noexcept;

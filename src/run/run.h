@@ -69,9 +69,9 @@ class Run {
   /// Whether a device runs `branch`. False also for regions of a body whose sizes only the run
   /// determines: the CPU runs these.
   bool on_device(BranchId branch) const;
-  /// Runs a branch. False: a device has begun it, and StepListener receives its end. Never throws
-  /// for failures of nodes: they stop the run. If the run has failed, its remaining nodes are
-  /// skipped, and the branch counts as run.
+  /// Runs a branch. False: a device has begun it, and StepListener receives its end. Failures of
+  /// nodes stop the run and are not thrown. If the run has failed, its remaining nodes are skipped,
+  /// and the branch counts as run.
   bool run_branch(BranchId branch, Participant& self);
   /// Whether any thread may begin this region, also one that has ended another and must not wait.
   bool begins_anywhere(BranchId branch) const;
@@ -80,8 +80,9 @@ class Run {
   /// first, which may be slow. Exceptions fail the run.
   bool begin_region(BranchId branch);
   /// Handles the end of a region on its device. True: it has failed, and run_branch() must run it
-  /// on the CPU as a fallback. Called once per begun region, by the thread that ends the step. The
-  /// failure is logged unless one like it was. Without a fallback the error fails the run.
+  /// on the CPU as a fallback. Called by the thread that ends the step; abandoned steps do not call
+  /// it. With a fallback the failure is logged, unless one like it was before; otherwise the error
+  /// fails the run.
   bool end_region(BranchId branch, Status status) noexcept;
   /// Stops the run with an error of `node`; the first one is kept. This run, the run around it and
   /// all bodies stop at the next node or tile. The stage becomes kRun; an error without a node gets
@@ -194,7 +195,7 @@ class Run {
   /// later runs.
   Result<std::shared_ptr<const BoundKernel>> kernel_for(
       NodeId id, std::span<const std::optional<Dims>> outputs);
-  /// Returns the dims of `id` as far as earlier values determine them; 0 for the others.
+  /// Returns the dims of `id` that the plan or earlier values determine; 0 for the others.
   Dims known_dims(ValueId id);
   /// The memory of an output of a body is the one that `place_` provides. Errors: those of
   /// bind_symbols(); kBudgetExceeded, kOutOfMemory.

@@ -44,7 +44,7 @@ using RunBlocks = std::list<RunBlock>;
 /// for the list.
 Result<RunBlocks> allocate_block(std::int64_t bytes, std::shared_ptr<MemorySource> source);
 
-/// Converts a block to large pages as far as the system provides them quickly. `fresh`: it was just
+/// Converts a block to large pages while the system provides them quickly. `fresh`: it was just
 /// allocated; otherwise only a few more pages are converted, in the time that `deadline` spares. At
 /// most 50 ms, and a tenth of the time left, for a block that is not fresh. A fresh block is
 /// touched page by page until the system becomes slow; the rest gets small pages. Has no effect on

@@ -20,8 +20,8 @@ namespace parallax {
 struct TraceEvent {
   NodeId node;
   const KernelRow* kernel = nullptr;  ///< null: the node computes objects
-  /// Nanoseconds since the start of the run. By the steady clock; a body counts from the start of
-  /// the outermost run.
+  /// Nanoseconds since the start of the run. Read from the steady clock; a body counts from the
+  /// start of the outermost run.
   std::int64_t start_ns = 0, end_ns = 0;
   int worker = 0;          ///< Participant::index() of the thread that began it
   std::int64_t tiles = 0;  ///< parts into which it was divided

@@ -84,12 +84,12 @@ class RunMemory {
   /// Speed at which the system has provided large pages so far; for tests.
   LargePageWatch& watch() { return source_->watch(); }
 
-  /// Frees idle blocks, and keeps later ones only as far as runs from now on need them. Frees them
-  /// on this thread before it returns. Runs in progress keep their blocks.
+  /// Frees idle blocks, and keeps later ones only if runs from now on need them. Frees them on this
+  /// thread before it returns. Runs in progress keep their blocks.
   void trim();
 
   /// Reserves bytes that a device keeps between runs. Errors: kBudgetExceeded. Evicts idle blocks
-  /// if that helps; does not wait for runs. Waiting runs check again whether they can ever fit.
+  /// first; does not wait for runs. Waiting runs check again whether they can ever fit.
   Status fix(std::int64_t bytes, std::optional<std::int64_t> limit);
   /// Releases bytes that fix() reserved. Wakes waiting runs.
   void unfix(std::int64_t bytes);

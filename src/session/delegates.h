@@ -72,8 +72,8 @@ class Delegates {
       PX_GUARDED_BY(mutex_);
 };
 
-/// Describes an open delegate and its device. Without the counts of a session: held and peak bytes,
-/// failures and returned regions stay empty.
+/// Describes an open delegate and its device. Counts of a session stay empty: held and peak bytes,
+/// failures and returned regions.
 DelegateReport report_of(const OpenDelegate& opened);
 
 /// The regions that a session has planned for one delegate, by region_key(), and those that it

@@ -2,8 +2,8 @@
 // they keep. Thread-safe.
 //
 // Order of locks: the account's mutex comes before those of plan caches. Plans and pools are
-// destroyed after it was released, because destroying them may call
-// delegates and the user's allocator.
+// destroyed after it was released, because destroying them may call delegates and the user's
+// allocator.
 #pragma once
 
 #include <cstdint>
@@ -48,7 +48,7 @@ class MemoryAccount {
   /// does. The caller subtracts the result from the limit of its run.
   std::int64_t make_room(std::int64_t needed, std::optional<std::int64_t> limit);
   /// Frees pieces of devices that no run uses. Returns whether any of them counted in the budget.
-  /// Without bytes that fix() reserved, no pool is asked.
+  /// Asks the pools only if RunMemory::fix() has reserved bytes.
   bool free_idle_pieces();
   /// Frees idle pieces or, if that frees nothing, evicts the least recently used plan of a session
   /// with delegates, whose regions hold memory. False: only the latest plan of each session is

@@ -47,7 +47,7 @@ struct Model::Impl {
   /// thread.
   std::unique_ptr<WeightPrefault> prefault;
   std::vector<TensorInfo> inputs, outputs;  ///< in the file's order
-  /// State that the model keeps. By name: the last inputs and outputs of the graph, in its order.
+  /// State that the model keeps. Names of the last inputs and outputs of the graph, in its order.
   std::vector<Tie> ties;
   /// Names of the free dimensions. Those that the shapes of inputs name, in the order in which they
   /// first occur.

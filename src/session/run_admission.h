@@ -5,8 +5,8 @@
 //
 // A run calls one of the functions, and holds the result until it ends; RunsInProgress::Run must be
 // older than that result. Functions block the calling thread: for other runs, for threads that plan
-// the same binding, and while planning and packing. No lock but turns is held during calls of
-// delegates or the user's allocator.
+// the same binding, and while planning and packing. Calls of delegates and of the user's allocator
+// are made with no locks held but turns.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct AdmittedRun {
   /// The block of the run. At least AdmittedRun::program's bytes; returned to the account when
   /// destroyed.
   RunMemory::Lease lease;
-  /// As last read. Not reduced by kept_by_plans.
+  /// As last read. It includes kept_by_plans.
   RunBudget budget;
   std::int64_t kept_by_plans = 0;  ///< bytes of the budget that other plans hold
   /// Whether its delegates take part. False if the budget has no room for the CPU as a fallback.

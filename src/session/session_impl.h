@@ -1,9 +1,9 @@
 // The contents of a Session. Internal to session/.
 //
-// Locks: it has no mutex of its own; members synchronise themselves. No function may be called with
-// a lock held, except the turn of a State, because runs call the user's log, allocator, output
-// allocator and delegates. Public functions of Session convert exceptions to errors
-// (base/user_call.h): functions here may throw std::bad_alloc.
+// Locks: it has no mutex of its own; members synchronise themselves. Call its functions without
+// locks, except the turn of a State: runs call the user's log, allocator, output allocator and
+// delegates. Public functions of Session convert exceptions to errors (base/user_call.h): functions
+// here may throw std::bad_alloc.
 #pragma once
 
 #include <algorithm>
@@ -143,8 +143,8 @@ struct Session::Impl {
     StateRun* on = nullptr;
   };
   /// Returns the deadline and the stop token of a run that is requested now. The time starts now:
-  /// an asynchronous run that waits in the queue uses it up, too. No limit if
-  /// SessionOptions::time_limit_ms is 0.
+  /// an asynchronous run that waits in the queue uses it up, too. SessionOptions::time_limit_ms of
+  /// 0 means no limit.
   Deadline deadline(const RunOptions& run_options) const;
   /// Returns the State of a run: the given one, else the session's own; null if neither exists. The
   /// caller keeps the State alive until the run ends.

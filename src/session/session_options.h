@@ -1,5 +1,5 @@
-// Checks of options. Internal to session/. All errors have stage kSession and name the value. Pure
-// functions; safe to call concurrently. They do not look at the model or at files.
+// Checks of options. Internal to session/. All errors have stage kSession. Pure functions; safe to
+// call concurrently. They do not look at the model or at files.
 #pragma once
 
 #include "parallax/options.h"

@@ -74,7 +74,7 @@ struct State::Impl {
        std::optional<std::int64_t> limit_in);
 
   /// Makes the contents of a State for the account of `session`. `limit` is that of
-  /// MemoryBudget::bytes(); under kAuto there is none. Never null.
+  /// MemoryBudget::bytes(); under kAuto there is no limit. The result is not null.
   static std::unique_ptr<Impl> make(const Session::Impl& session, std::vector<Tied> ties);
   /// Makes the State of a session's own, for runs without one; null if the model keeps no state.
   /// Its ties are those of the model, in its order.
@@ -144,8 +144,8 @@ class StateRun {
   /// have these dims; kBudgetExceeded, kOutOfMemory. For a tied output returns memory of the State,
   /// to which kernels write; the caller's memory receives a copy in commit().
   Result<std::byte*> place(int output, DType dtype, const Dims& dims, const PlaceOutput& users);
-  /// Copies the tied outputs that the caller requested, and makes all of them the new values.
-  /// Cannot fail and allocates no memory. Copies before it takes the mutex.
+  /// Copies the tied outputs that the caller requested, and makes all of them the new values. It
+  /// does not fail, and allocates no memory. Copies before it takes the mutex.
   void commit();
 
  private:

@@ -18,8 +18,8 @@ class Effort {
 
   /// Subtracts steps, and calls PackingLimit::stop about once per 1000 of them. Returns false once
   /// the limit is reached, and ever after. `stop` is asked on the first call, too, if steps are
-  /// left. A call may overspend by its own steps: they are subtracted before the test. What `stop`
-  /// throws passes through.
+  /// left. A call may overspend by its own steps: they are subtracted before the test. Exceptions
+  /// of `stop` pass through.
   bool spend(std::size_t steps) {
     left_ -= static_cast<std::int64_t>(steps);
     until_asked_ -= static_cast<std::int64_t>(steps);

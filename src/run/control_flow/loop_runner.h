@@ -21,8 +21,8 @@ class LoopRunner : public BodyRunner {
  public:
   using BodyRunner::BodyRunner;
 
-  /// Runs all trips. Errors: as run_loop(). A trip count below 0 counts as 0. Without a count and a
-  /// condition the loop ends by RunLimits only. Call it once.
+  /// Runs all trips. Errors: as run_loop(). A trip count below 0 counts as 0. A loop that has
+  /// neither a count nor a condition ends by RunLimits only. Call it once.
   Status run();
   /// Frees a carried value that the trip no longer reads; other inputs stay until the last trip.
   void let_go(std::size_t i) override;
@@ -54,8 +54,8 @@ class LoopRunner : public BodyRunner {
     Slices slices;
     std::byte* slice = nullptr;  ///< copy of the current slice; null: read in place
   };
-  /// An output that each trip writes a slice of. Of unknown length it grows by half each time, from
-  /// 16 slices, and then has its slices along the first axis.
+  /// An output that each trip writes a slice of. An output of unknown length has its slices along
+  /// the first axis, and grows by half each time, from 16 slices.
   struct ScanOutput {
     bool started = false;  ///< whether its memory is allocated
     bool read = true;      ///< false: it is not used, each slice overwrites the last
@@ -75,8 +75,7 @@ class LoopRunner : public BodyRunner {
 
   /// Checks inputs, finds the number of trips, and prepares memory. kLimitExceeded before carried
   /// values get memory if the trips are known and too many; kInvalidInput for a count or condition
-  /// of
-  /// another size than one, or scan inputs of different lengths.
+  /// of another size than one, or scan inputs of different lengths.
   Status begin();
   Status begin_counters();
   Status begin_carried(std::size_t i);

@@ -95,9 +95,9 @@ class WorkerPool {
   WorkerPool(const WorkerPool&) = delete;
   WorkerPool& operator=(const WorkerPool&) = delete;
 
-  /// Starts workers until a run can have `threads` threads, up to most_threads() and as far as the
-  /// system provides them. Returns the threads that such a run has, its caller included. Threads
-  /// are never ended before the destructor. Runs that are in progress keep their workers.
+  /// Starts workers until a run can have `threads` threads, up to most_threads() and to the number
+  /// that the system provides. Returns the threads that such a run has, its caller included.
+  /// Threads are never ended before the destructor. Runs that are in progress keep their workers.
   /// Thread-safe.
   int start(int threads);
   /// The most threads that a run can have now, the caller's included.

@@ -24,8 +24,8 @@ class DeviceMemory {
                                                         std::int64_t bytes);
   DeviceMemory(const DeviceMemory&) = delete;
   DeviceMemory& operator=(const DeviceMemory&) = delete;
-  /// Waits for commands that were enqueued before, if the host can access the bytes. REQUIRES: it is
-  /// not in use.
+  /// Waits for commands that were enqueued before, if the host can access the bytes. REQUIRES: it
+  /// is not in use.
   ~DeviceMemory();
 
   /// Returns the buffer, which lives as long as this.

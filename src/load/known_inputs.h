@@ -1,5 +1,9 @@
 // Checks of LoadOptions::inputs for the loaders of all formats. All errors are of stage kLoad.
 // Thread-safety: pure functions.
+//
+// LoadOptions::inputs states the sizes of inputs before the graph is built, so that dimensions
+// become numbers. The loaders call these checks with the names of the model's inputs; sizes are
+// elements along a dimension, -1 leaves the dimension as the file has it.
 #pragma once
 
 #include <span>
@@ -11,10 +15,11 @@
 
 namespace parallax {
 
-/// Returns kInvalidInput: "input 'name' " and `why`.
+/// Returns kInvalidInput: "input 'name' " and `why`. Names longer than 120 bytes are shortened in
+/// the message.
 tl::unexpected<Error> refuse_known_input(const KnownInput& known, std::string_view why);
 
-/// Errors: kInvalidInput for a name that is given twice or not among `names`.
+/// Errors: kInvalidInput for a name that is given twice or not among `names`. O(known * names).
 Status check_known_inputs(std::span<const KnownInput> known,
                           std::span<const std::string_view> names);
 

@@ -1,4 +1,7 @@
 // Errors for a lack of memory, for the loaders of all formats. Thread-safety: pure function.
+//
+// Each loader wraps its outermost function in within_memory(), so that an out-of-memory condition
+// while a file is read becomes an error of this load and reaches no caller as an exception.
 #pragma once
 
 #include <new>
@@ -10,6 +13,8 @@ namespace parallax {
 
 /// Returns load(); kOutOfMemory if it throws for a lack of memory.
 template <class Load>
+/// `load` returns a Result. Other exceptions pass through. Whatever `load` had made is freed by
+/// then.
 auto within_memory(Load load) -> decltype(load()) {
   try {
     return load();

@@ -12,21 +12,25 @@
 
 namespace parallax {
 
-/// A section and the bytes that it has in the file.
+/// A section and the bytes that it has in the file. Built by read_zip() and read_litertlm(). Copies
+/// share `bytes`, which the owner of the file keeps alive.
 struct Section {
   FileSection shown;                 ///< `bytes` is the size of the span below
   std::span<const std::byte> bytes;  ///< points into the file
   bool compressed = false;           ///< an entry of an archive that is not stored as it is
 };
 
-/// A place in a file: the first byte and the one behind the last.
+/// A place in a file, in bytes from its beginning: the first byte and the one behind the last. Both
+/// are >= 0, and the first is not above the second.
 using ByteRange = std::pair<std::int64_t, std::int64_t>;
 
-/// Whether two of the ranges have a byte in common; empty ones have none.
+/// Whether two of the ranges have a byte in common; empty ones have none. Ranges that only touch
+/// have no byte in common. O(n log n).
 bool overlap(std::vector<ByteRange> ranges);
 
 /// Whether a range of `size` bytes that begins at `offset` is inside the first `end` bytes; false
-/// also for negative numbers and sums that overflow.
+/// also for negative numbers and sums that overflow. `end` is in bytes from the beginning, as
+/// `offset`; a range of size 0 may begin at `end`.
 bool is_within(std::int64_t offset, std::int64_t size, std::int64_t end);
 
 /// Returns an unsigned number of up to eight bytes, lowest first; -1 if it exceeds 63 bits.

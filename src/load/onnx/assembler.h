@@ -1,5 +1,9 @@
 // Makes the graph of a checked one: values and nodes (assemble.cc), nodes with bodies
 // (assemble_bodies.cc), and SequenceMap, which becomes a Loop (assemble_sequence_map.cc).
+//
+// Each Assembler builds one graph, the main one or a body; those of the bodies of a node live until
+// the node is complete. Recursion is as deep as bodies are nested, which structure.h has limited.
+// Not thread-safe: all of a file share one FileContext.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +22,7 @@
 
 namespace parallax {
 
-/// Context of all graphs of a file.
+/// Context of all graphs of a file. All that it refers to outlives every Assembler of the file.
 struct FileContext {
   const ModelBytes& model;
   ExternalFiles& external;
@@ -29,11 +33,16 @@ struct FileContext {
 };
 
 /// A value that is an optional may be declared as what is in it: a Loop begins with an optional and
-/// goes on with its element.
+/// goes on with its element. `what` says "input" or "output" in the message. Errors: kInvalidModel
+/// if the containers differ.
 Status check_container(const OnnxValueInfo& info, const Value& value, std::string_view what);
 
+/// Nodes are added in CheckedGraph::order, each with its types inferred where a rule asks for them.
+/// If nodes are noted (FileContext::noted), those that cannot run get no values, and nodes that
+/// read them are passed over.
 class Assembler {
  public:
+  /// Raises the quota's work by the number of nodes. `checked` must outlive this.
   Assembler(const CheckedGraph& checked, FileContext& context)
       : checked_(checked),
         file_(checked.graph),
@@ -46,7 +55,8 @@ class Assembler {
   }
 
   /// `spent`: the graph of the file, whose nodes go as they are read: what they take and what the
-  /// graph takes are not there together.
+  /// graph takes are not there together. To be called once, for the main graph. Errors: as
+  /// load_onnx(); the node of the error is named.
   Result<Graph> assemble(OnnxGraph& spent);
 
  private:
@@ -56,9 +66,12 @@ class Assembler {
     ValueId id;
   };
 
+  /// Adds all nodes, then the outputs. `spent`, unless null: its nodes are cleared one by one after
+  /// they were added. Errors: kUnsupported if nodes were noted.
   Status add_nodes(OnnxGraph* spent = nullptr);
   Status add_or_note(std::size_t index);
   bool reads_missing(std::size_t index) const;
+  /// Infers types of the nodes that were added since the last call, in order.
   Status infer_added();
   // Control flow.
   Result<std::vector<const CheckedBody*>> bodies_of(const OnnxNode& file_node,
@@ -69,9 +82,13 @@ class Assembler {
   Result<std::vector<std::shared_ptr<const Graph>>> add_bodies(
       Node& node, std::span<const CheckedBody* const> bodies, std::span<const Capture> captures,
       std::vector<std::unique_ptr<Assembler>>& parts);
+  /// Prepares this as a body of `node` in `around`: initializers, inputs, captures, and the types
+  /// of the inputs.
   Status begin_body(const Assembler& around, Node& node, std::span<const Capture> captures);
   Status add_body_inputs(std::size_t scalars);
   void add_captures(const Assembler& around, std::span<const Capture> captures);
+  /// Gives the body's inputs the types that `node` passes to them. `outputs`: how many the body
+  /// will have.
   Status seed(const Assembler& around, const Node& node, std::size_t outputs);
   // SequenceMap.
   Status add_sequence_map(const OnnxNode& file_node, std::size_t index);
@@ -86,6 +103,7 @@ class Assembler {
   Status expand_in_bodies(NodeId node, std::span<const std::unique_ptr<Assembler>> bodies);
 
   void reserve();
+  /// Charges the graph's estimated memory (graph_memory.h) to the quota. Errors: kUnsupported.
   Status check_size();
   Status add_initializers();
   Status add_inputs();

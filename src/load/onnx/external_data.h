@@ -11,7 +11,11 @@
 namespace parallax {
 
 /// Returns the `size` bytes that `entries` (location, offset, length) point at. Errors:
-/// kInvalidModel for entries that contradict themselves; those of ExternalFiles::read().
+/// kInvalidModel for entries that contradict themselves; those of ExternalFiles::read(). Keys are
+/// "location" (required), "offset" and "length" (decimal bytes, >= 0; default 0 and the size of the
+/// tensor). "checksum" and keys that begin with "prepacked_" are skipped. Any other key, and one
+/// that is repeated, is kInvalidModel. `size` comes from the tensor's type and dimensions. The
+/// owner in the result keeps the mapping alive.
 Result<SharedBytes> read_external(ExternalFiles& files, std::span<const OnnxEntry> entries,
                                   std::int64_t size);
 

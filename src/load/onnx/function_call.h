@@ -1,5 +1,8 @@
 // One call of a function of the model: what names and attributes of the function's body stand for.
 // Thread-safety: not thread-safe.
+//
+// Used by functions.cc alone: construct, check(), bind() for each node of the body, then
+// passed_on().
 #pragma once
 
 #include <cstddef>
@@ -20,17 +23,20 @@ namespace parallax {
 /// "function 'domain.name'" for messages.
 std::string describe_function(const OnnxFunction& function);
 
-/// Names that no value of the file has, one after the other.
+/// Names that no value of the file has, one after the other. Names live as long as the deque, whose
+/// elements never move.
 class MadeNames {
  public:
   /// `names` keeps them.
   explicit MadeNames(std::deque<std::string>& names) : names_(names) {}
   /// Nothing that is made gets this name.
   void reserve(std::string_view name) { taken_.insert(name); }
-  /// `name`, or that with a number behind it.
+  /// `name`, or that with a number behind it. Numbers count on over all names, so that n names need
+  /// O(n) attempts whatever the file reserves.
   std::string_view make(std::string name);
   /// `name` as it is, kept.
   std::string_view keep(std::string name);
+  /// Bytes of all names that were made or kept, which the inliner charges.
   std::size_t bytes() const { return bytes_; }
 
  private:
@@ -40,6 +46,7 @@ class MadeNames {
   std::int64_t number_ = 0;
 };
 
+/// Values of the body get names that begin with the node's name, or its operator if it has none.
 class FunctionCall {
  public:
   /// `node` calls `function`. All must outlive the call.
@@ -48,19 +55,25 @@ class FunctionCall {
   void define(NameSet own) { own_ = std::move(own); }
 
   /// Whether the function can be called so. Errors: kInvalidModel; kUnsupported where the account
-  /// is spent.
+  /// is spent. kInvalidModel: more inputs or outputs than the function has, two inputs of one name,
+  /// an attribute that the function lacks. Trailing inputs that the call leaves out stand for empty
+  /// names.
   Status check(LoadQuota& quota);
   /// A node of the function's body as this call has it: with the names and attributes of the
   /// caller, graphs in it as OnnxAttribute::inlined. Errors: as parsing; kInvalidModel for
-  /// attributes that the function lacks; kUnsupported where the account is spent.
+  /// attributes that the function lacks; kUnsupported where the account is spent. An attribute that
+  /// refers to one that the caller leaves out is dropped. The operator set is the one that the
+  /// function imports for the node's domain. REQUIRES: check() succeeded.
   Result<OnnxNode> bind(const OnnxNode& inner, LoadQuota& quota);
   /// Returns the name of a value of the function's body here.
   std::string_view name_of(std::string_view name) { return rename(name, nullptr); }
-  /// Copies for outputs of the function that are inputs, or that are listed several times.
+  /// Copies for outputs of the function that are inputs, or that are listed several times. Each is
+  /// an Identity of ai.onnx. To be called after all nodes were bound.
   std::vector<OnnxNode> passed_on();
 
  private:
-  /// Names that graphs inside the body define, which hide those of the function.
+  /// Names that graphs inside the body define, which hide those of the function. Links of a chain
+  /// on the stack, innermost first; at most kMaxNesting (else kUnsupported).
   struct Hidden {
     const Hidden* around;
     NameSet names;
@@ -72,6 +85,7 @@ class FunctionCall {
   Result<OnnxNode> bind(const OnnxNode& inner, const Hidden* hidden, LoadQuota& quota);
   Status bind_attributes(OnnxNode& bound, const Hidden* hidden, LoadQuota& quota);
   Result<OnnxGraph> bind_graph(OnnxGraph graph, const Hidden* hidden, LoadQuota& quota);
+  /// Charges work to the quota; a unit is about a nanosecond. Errors: kUnsupported.
   Status take_work(LoadQuota& quota, std::int64_t work) const;
   Result<const OnnxAttribute*> referred(const OnnxAttribute& attribute) const;
   int depth_of(const Hidden* hidden) const;

@@ -1,5 +1,9 @@
 // The functions of a model: each call gives way to the nodes of the function's body.
 // Thread-safety: pure functions, apart from the account and the names they are given.
+//
+// Runs on the parsed graph before names are checked (structure.h), so that later stages meet no
+// function. A model without functions that does not import ai.onnx.preview is returned unchanged.
+// FlexAttention of that domain is expanded here too, because its score_mod and prob_mod are graphs.
 #pragma once
 
 #include <deque>
@@ -16,7 +20,11 @@ namespace parallax {
 /// function that is defined twice or calls itself, directly or through others, for a call with more
 /// inputs or outputs than the function has, and for attributes that it lacks; kUnsupported where
 /// functions are nested more than kMaxNesting deep or expand to more than the account has left for
-/// nodes.
+/// nodes. Functions are found by domain, name and overload. Limits: the expansion may need
+/// LoadQuota::needed_bytes_left() bytes (about 900 for a node, 600 for an output, and what made
+/// names need); renaming is charged as work. A function that no node calls is parsed but not
+/// checked further. Views in the result point into the file, into `names`, or into graphs that
+/// OnnxAttribute::inlined shares.
 Result<OnnxGraph> inline_functions(const OnnxModel& model, OnnxGraph graph, LoadQuota& quota,
                                    std::deque<std::string>& names);
 

@@ -12,7 +12,8 @@ namespace parallax {
 
 /// Returns the metadata of a file whose main graph is called `graph_name`. Bytes that are no UTF-8
 /// become U+FFFD. Texts beyond the limits are cut, which sets `truncated`. Never fails: metadata
-/// decides nothing.
+/// decides nothing. Properties come before doc_string, so that a long description cuts no keys. At
+/// most ModelMetadata::kMaxProperties pairs are read. The result owns its texts.
 ModelMetadata onnx_metadata(const OnnxModel& model, std::string_view graph_name);
 
 /// Reads the metadata of a file that was loaded, without its graph. Errors: those of

@@ -18,17 +18,20 @@
 
 namespace parallax {
 
-/// The operator set that the model imports for `domain`, nothing where it imports none.
+/// The operator set that the model imports for `domain`, nothing where it imports none. The domain
+/// "" is ai.onnx. Several of one domain: the first.
 std::optional<std::int64_t> imported_opset(const OnnxModel& model, std::string_view domain);
 /// Whether a version of ai.onnx can be loaded. Errors: kUnsupported outside 1 to 28.
 Status check_onnx_opset(std::int64_t version);
 /// Checks the versions that the model imports. Errors: kInvalidModel if it imports no operator set,
-/// or two of ai.onnx that differ.
+/// or two of ai.onnx that differ. A model need not import ai.onnx if no node needs it. Sets that no
+/// node uses are not checked.
 Status check_opsets(const OnnxModel& model);
 
 struct CheckedBody;
 
-/// The meaning of a name in one graph.
+/// The meaning of a name in one graph. Indices are dense: the assembler keeps a vector of values by
+/// `index`.
 struct Definition {
   static constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
   std::size_t index = 0;       ///< below the number of names
@@ -40,7 +43,8 @@ struct Definition {
 using Definitions = NameMap<Definition>;
 
 /// A graph of the file whose names and operators were checked, with the bodies inside it. Every
-/// node has its operator set.
+/// node has its operator set. Names and views point into the file, into `made_names`, or into names
+/// that inline_functions() keeps: all must outlive it.
 struct CheckedGraph {
   OnnxGraph graph;
   Definitions names = {};  ///< that the graph defines or captures
@@ -53,6 +57,7 @@ struct CheckedGraph {
   std::deque<std::string> made_names = {};    ///< that `graph` has and the file lacks
   std::vector<std::size_t> unsupported = {};  ///< nodes that were noted, in the file's order
 };
+/// A body of If, Loop or Scan; only the graph's own nodes are in its `order`.
 struct CheckedBody {
   std::string_view attribute;  ///< "then_branch", ...
   CheckedGraph checked;
@@ -65,12 +70,17 @@ struct CheckedBody {
 /// subgraphs nested more than `max_nesting` deep, or, in one line, every operator, also those
 /// inside subgraphs, that no loader rule covers, with domain, opset and count. Functions are
 /// inlined before (functions.h). Scan of operator set 8 is split (batched_scan.h). `noted`, unless
-/// null: gets the nodes of these operators, which are no error then.
+/// null: gets the nodes of these operators, which are no error then. Takes the graph by value: its
+/// nodes move into the result. Also kInvalidModel for a graph without outputs, and for names whose
+/// definition an outer graph lacks; kUnsupported for a version of ai.onnx that check_onnx_opset()
+/// refuses. An operator that nothing covers is an error only after all names were checked. Time is
+/// O((nodes + reads) log nodes) for a graph that must be sorted.
 Result<CheckedGraph> check_structure(const OnnxModel& model, OnnxGraph graph,
                                      int max_nesting = kMaxNesting,
                                      std::vector<UnsupportedNode>* noted = nullptr);
 
-/// Returns a note of why a node cannot run; the reason becomes one line of at most 500 bytes.
+/// Returns a note of why a node cannot run; the reason becomes one line of at most 500 bytes. The
+/// node's name is onnx_node_name(); operator and domain are shortened.
 UnsupportedNode note_of(const OnnxNode& node, std::size_t index, std::string_view reason);
 
 }  // namespace parallax

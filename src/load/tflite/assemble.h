@@ -1,5 +1,8 @@
 // Builds the graph of a TFLite file that was checked (tflite_file.h). Thread-safety: calls that
 // share neither a quota nor `noted` may run concurrently.
+//
+// Limits: each operator is charged about 1.5 KiB of memory, each further node of it 768 bytes; the
+// quota is raised by the former for every operator of the file.
 #pragma once
 
 #include <memory>

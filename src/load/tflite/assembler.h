@@ -1,5 +1,11 @@
 // Makes a graph of the subgraphs of a TFLite file: operators (assemble.cc), and those that run
 // subgraphs (assemble_calls.cc). Not thread-safe.
+//
+// A SubgraphAssembler writes one subgraph to a scope. CALL and STABLEHLO_COMPOSITE are written in
+// place, into the scope of their caller; IF and WHILE get scopes of their own for bodies. Recursion
+// is as deep as calls are nested, at most kMaxNesting. Each operator, expanded or not, is charged
+// to the quota, so that exponential expansion ends in kUnsupported. Tensors are numbered as in the
+// file; -1 is one that is left out.
 #pragma once
 
 #include <memory>
@@ -17,7 +23,8 @@ namespace parallax {
 
 class TfliteScope;
 
-/// Context of all subgraphs of a file.
+/// Context of all subgraphs of a file. All that it refers to outlives the assembly. `owner` is
+/// stored in each constant that points into the file.
 struct TfliteContext {
   const TfliteFile& file;
   const TfliteEntry& entry;  ///< the subgraph that runs
@@ -30,12 +37,14 @@ struct TfliteContext {
 };
 
 /// A graph under construction: a subgraph, and those that are written in the place of its calls.
+/// The writer checks no names of the file: each name that the file gives goes through
+/// fresh_value_name().
 class TfliteScope {
  public:
   explicit TfliteScope(TfliteContext& context)
       : writer(graph, {}), quota_(context.quota), inference_(graph, context.quota) {}
 
-  /// Gives types to the nodes so far.
+  /// Gives types to the nodes so far. Errors: those of inference, as kInvalidModel or kUnsupported.
   Status infer();
   /// Leaves nodes without types that could not get any.
   void skip() { inferred_ = static_cast<std::int32_t>(graph.nodes.size()); }
@@ -51,6 +60,9 @@ class TfliteScope {
   std::int32_t inferred_ = 0;  ///< nodes whose outputs have types
 };
 
+/// Order of calls for the subgraph that runs: add_inputs(), add_operators(), outputs(),
+/// name_outputs(), add_states(). For one that is called: bind_inputs(), add_operators(), outputs().
+/// `context` and `scope` must outlive this.
 class SubgraphAssembler {
  public:
   SubgraphAssembler(TfliteContext& context, TfliteScope& scope, std::size_t index)
@@ -62,16 +74,24 @@ class SubgraphAssembler {
         values_(length_of(file_.tensors())) {}
 
   /// Makes the subgraph's inputs those of the graph, under the names of the entry, and reserves the
-  /// names of its outputs.
+  /// names of its outputs. Errors: those of check_known_inputs() and check_known_dims();
+  /// kUnsupported for an input of a type that Parallax lacks. An open dimension becomes a symbol,
+  /// "name_dim_0".
   Status add_inputs();
-  /// Gives the graph's outputs the names of the entry.
+  /// Gives the graph's outputs the names of the entry. An output that no node makes gets a copy
+  /// under its own name if a signature gives one. One that is listed again keeps its first name.
   Status name_outputs();
-  /// Gives the subgraph's inputs values of the graph. Errors: kInvalidModel for another count.
+  /// Gives the subgraph's inputs values of the graph. Errors: kInvalidModel for another count. Also
+  /// kInvalidModel for another element type.
   Status bind_inputs(std::span<const ValueId> values);
+  /// Adds the operators in TfliteSubgraph::order. Errors: kUnsupported, unless such operators are
+  /// noted; kInvalidModel.
   Status add_operators();
-  /// Returns the values of the subgraph's outputs.
+  /// Returns the values of the subgraph's outputs. Errors: kUnsupported for one that a noted
+  /// operator should have made, and for complex outputs of the subgraph that runs.
   Result<std::vector<ValueId>> outputs();
-  /// Appends the variables that runs change to the graph's outputs and states.
+  /// Appends the variables that runs change to the graph's outputs and states. Errors: kUnsupported
+  /// if a variable changes its element type or shape from one run to the next.
   Status add_states();
   std::size_t input_count() const { return length_of(file_.inputs()); }
   std::string_view input_name(std::size_t i) const {
@@ -83,16 +103,26 @@ class SubgraphAssembler {
                             std::string_view name);
   Status add_operator(std::size_t index);
   Status write(const schema::Operator& op, const std::string& name);
+  /// Reads inputs as real numbers, runs the rule, and quantizes its results where the file's
+  /// tensors are quantized. Charges the nodes beyond the first.
   Status run_rule(const TfliteRule& rule, const schema::Operator& op, const std::string& name);
   Status name_results(const schema::Operator& op, std::span<const ValueId> results,
                       std::int32_t first);
   Status note(const schema::Operator& op, const std::string& name, Status status);
+  /// Returns the value of a tensor; makes it if it is a constant or variable that is read first
+  /// here. Quantized tensors are returned as stored. Errors: kUnsupported for types that Parallax
+  /// lacks.
   Result<ValueId> read(std::int32_t tensor);
+  /// As read(), but dequantized if the tensor is quantized. A variable is dequantized at each use,
+  /// as its value changes.
   Result<ValueId> read_real(OperatorWriter& writing, std::int32_t tensor);
   Result<std::vector<ValueId>> read_inputs(const schema::Operator& op, std::size_t from);
+  /// Whether an input was to be made by an operator that was noted.
   bool reads_missing(const schema::Operator& op) const;
   bool is_complex(std::int32_t tensor) const;
   bool is_main() const { return index_ == context_.entry.subgraph; }
+  /// Errors: kUnsupported for an operator without a rule, and for one without a rule for complex
+  /// numbers that reads or makes them.
   Result<const TfliteRule*> find_rule(const schema::Operator& op) const;
   const schema::Tensor& tensor(std::int32_t index) const {
     return *file_.tensors()->Get(static_cast<flatbuffers::uoffset_t>(index));

@@ -12,6 +12,8 @@
 
 namespace parallax {
 
+/// Names are by position in SubGraph::inputs and outputs. `subgraph` is an index of
+/// TfliteFile::subgraphs.
 struct TfliteEntry {
   std::size_t subgraph = 0;
   bool named = false;  ///< whether a signature gives the names
@@ -21,7 +23,8 @@ struct TfliteEntry {
 };
 
 /// Returns the subgraph of a signature; `signature` empty: the first subgraph. Errors:
-/// kInvalidInput, which lists the signatures, if none has that name.
+/// kInvalidInput, which lists the signatures, if none has that name. The list in the message has at
+/// most 2,000 bytes. Names are copied.
 Result<TfliteEntry> find_entry(const TfliteFile& file, std::string_view signature);
 
 }  // namespace parallax

@@ -11,7 +11,8 @@
 
 namespace parallax {
 
-/// Segments or indices of one dimension, which the file stores in one of three widths.
+/// Segments or indices of one dimension, which the file stores in one of three widths. A missing
+/// vector, or one of another type, has no elements. Points into the file.
 class StoredIndices {
  public:
   StoredIndices(tflite_schema::SparseIndexVector type, const void* vector) {
@@ -38,6 +39,8 @@ class StoredIndices {
 
 /// Returns a sparse constant of a file that was checked with its zeros, which are charged to
 /// `quota`. Errors: kUnsupported for elements that are no whole bytes, and beyond the quota.
+/// REQUIRES: count_stored() has accepted the tensor. The constant owns its bytes; memory for places
+/// is linear in what the file stores. Also kUnsupported for strings.
 Result<Constant> dense_constant(const TfliteFile& file, const tflite_schema::Tensor& tensor,
                                 LoadQuota& quota);
 

@@ -26,6 +26,7 @@ namespace parallax {
 /// MediaPipe do. Wider numbers may then begin at a multiple of 4 only.
 inline constexpr std::size_t kTfliteAlignment = 4;
 
+/// `graph` points into TfliteFile::bytes.
 struct TfliteSubgraph {
   const tflite_schema::SubGraph* graph = nullptr;
   /// The order in which operators run: each after those that make its inputs, otherwise as in the
@@ -33,6 +34,7 @@ struct TfliteSubgraph {
   std::vector<std::int32_t> order;
 };
 
+/// A view of the file with what open_tflite() computed. Copies share the bytes.
 struct TfliteFile {
   const tflite_schema::Model* model = nullptr;  ///< points into `bytes`
   std::span<const std::byte> bytes;             ///< the whole file
@@ -43,7 +45,8 @@ struct TfliteFile {
   std::shared_ptr<const void> copy;
 };
 
-/// Whether the bytes begin as a TFLite file of schema version 3 does.
+/// Whether the bytes begin as a TFLite file of schema version 3 does. They are "TFL3" at byte 4.
+/// Nothing else is checked.
 bool is_tflite(std::span<const std::byte> bytes);
 
 /// Checks a file. Takes time and memory linear in its size. Guaranteed afterwards:
@@ -58,7 +61,10 @@ bool is_tflite(std::span<const std::byte> bytes);
 ///  - subgraphs do not call themselves, and calls are at most kMaxNesting deep. One subgraph may be
 ///    called many times, so that expanding all calls can take exponential time.
 /// Errors: stage kLoad; kInvalidModel; kUnsupported for ranks, nesting and element types that
-/// Parallax does not know and for bytes in other files.
+/// Parallax does not know and for bytes in other files. The flatbuffer lies in the first 2 GiB;
+/// bytes of buffers may lie behind it. Tables are at most 64 deep. Also kUnsupported for other
+/// schema versions than 3, and for a variable that has bytes. The allowance of TfliteChecks bounds
+/// the time.
 Result<TfliteFile> open_tflite(std::span<const std::byte> bytes);
 
 /// Returns the number of elements of a vector; 0 if the file lacks it.
@@ -73,9 +79,11 @@ std::span<const T> elements_of(const flatbuffers::Vector<T>* vector) {
   if (vector == nullptr) return {};
   return {vector->data(), vector->size()};
 }
-/// Returns a copy of the elements, for numbers that need not be aligned.
+/// Returns a copy of the elements, for numbers that need not be aligned. Empty if the file lacks
+/// the vector.
 std::vector<std::int64_t> longs_of(const flatbuffers::Vector<std::int64_t>* vector);
-/// Returns the text, which is empty if the file lacks it.
+/// Returns the text, which is empty if the file lacks it. It points into the file and may have any
+/// bytes unless check_name() has seen it.
 std::string_view text_of(const flatbuffers::String* text);
 
 /// Returns the row of the model's operator codes that an operator refers to.
@@ -84,7 +92,8 @@ const tflite_schema::OperatorCode& code_of(const TfliteFile& file,
 /// Returns the operator of a code, which stands in either of two fields. The number may be one that
 /// the enum lacks.
 tflite_schema::BuiltinOperator builtin_of(const tflite_schema::OperatorCode& code);
-/// Returns "CONV_2D", "CUSTOM Name", or "operator 250" for a number that the enum lacks.
+/// Returns "CONV_2D", "CUSTOM Name", or "operator 250" for a number that the enum lacks. Names of
+/// custom operators are shortened to 120 bytes.
 std::string code_name(const tflite_schema::OperatorCode& code);
 /// Returns a name of an operator for messages: "CONV_2D 17", with its index in the subgraph; in
 /// other subgraphs than the first "CONV_2D 17 of subgraph 2".
@@ -105,7 +114,8 @@ bool is_dynamic(const tflite_schema::Tensor& tensor);
 std::optional<int> quantized_axis(const tflite_schema::Tensor& tensor);
 
 /// Returns the bytes of a buffer, wherever in the file they lie; empty for the first buffer and for
-/// those of tensors that are computed. They may begin at any address.
+/// those of tensors that are computed. They may begin at any address. REQUIRES: the index is below
+/// the number of buffers, or 0.
 std::span<const std::byte> buffer_bytes(const TfliteFile& file, std::uint32_t buffer);
 /// Returns the bytes of a constant; empty for other tensors and for those without elements.
 std::span<const std::byte> constant_bytes(const TfliteFile& file,

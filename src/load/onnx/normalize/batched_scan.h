@@ -12,12 +12,14 @@
 
 namespace parallax {
 
-/// Whether `node`, of operator set `opset`, is one.
+/// Whether `node`, of operator set `opset`, is one. That is Scan of ai.onnx in operator set 8 only;
+/// set 9 dropped the batch.
 bool is_batched_scan(const OnnxNode& node, std::int64_t opset);
 
 /// Makes `node` the Scan over the samples. Values of its body get names for which `taken` is false;
 /// `names` keeps them and must outlive the node. Errors: kUnsupported where samples have lengths of
-/// their own.
+/// their own. The first input, sequence_lens, is removed; the attribute `directions` of the inner
+/// Scan gets its newer name. Both Scans are of operator set 9 afterwards.
 Status split_batched_scan(OnnxNode& node, const std::function<bool(std::string_view)>& taken,
                           std::deque<std::string>& names);
 

@@ -1,5 +1,8 @@
 // Rules of ai.onnx.ml (learning_*.cc): all but tree ensembles are few operators of ai.onnx. Each
 // changes the node in place.
+//
+// Attributes, names and formulas are those of the operators in ONNX's ai.onnx.ml specification.
+// Errors: as normalize.h. Labels are strings or i64, scores f32 unless stated otherwise.
 #pragma once
 
 #include <string>
@@ -24,11 +27,15 @@ Status rewrite_tree_ensemble(FileNode& file);
 Status rewrite_tree_ensemble_classifier(FileNode& file);
 Status rewrite_tree_ensemble_regressor(FileNode& file);
 
-/// A constant of those elements and dimensions. REQUIRES: as many as the dimensions say.
+/// A constant of those elements and dimensions. REQUIRES: as many as the dimensions say. The
+/// constant is f32.
 ValueId float_list(Rewriting& to, const std::vector<float>& elements, const Dims& dims);
-/// Input 0 as [rows, features] of f32; f64 stays where `keep_double`.
+/// Input 0 as [rows, features] of f32; f64 stays where `keep_double`. An input of rank 1 becomes
+/// one row.
 ValueId feature_rows(Rewriting& to, bool keep_double = false);
-/// Scores [rows, classes] behind the transform of that name.
+/// Scores [rows, classes] behind the transform of that name. NONE, LOGISTIC, SOFTMAX, SOFTMAX_ZERO
+/// or PROBIT; others fail with kInvalidModel. SOFTMAX_ZERO keeps scores of 0. PROBIT uses
+/// Winitzki's approximation of the inverse error function.
 ValueId transformed_scores(Rewriting& to, ValueId scores, const std::string& transform);
 
 /// Labels of classes; one of the lists is empty.
@@ -44,10 +51,14 @@ struct BinaryScore {
   bool complement = false;  ///< the first class has 1 - score, else -score
 };
 /// Output 0: labels of the classes with the highest of the `classes` scores; output 1: the scores.
+/// `scores` is [rows, classes]. With one score, class 1 wins above BinaryScore::threshold, and
+/// output 1 has two columns. Fails with kInvalidModel if classes > 1 and labels differ in number.
+/// Without exactly two labels the labels of a single score are 0 and 1.
 void write_classes(Rewriting& to, ValueId scores, std::int64_t classes, const ClassLabels& labels,
                    const std::string& transform, const BinaryScore& binary);
 /// Reads the labels; refuses an empty list, and both kinds together. `integers`: the attribute that
-/// has such labels.
+/// has such labels. `integers` is "classlabels_ints", or "classlabels_int64s" for tree ensembles;
+/// strings come from "classlabels_strings". Fails with kInvalidModel.
 ClassLabels take_labels(Rewriting& to, const char* integers);
 
 }  // namespace parallax

@@ -1,4 +1,8 @@
 // Rules of com.microsoft (microsoft_*.cc). Each changes the node in place.
+//
+// Operators, attributes and defaults are those of ONNX Runtime's contrib operators. Attention is
+// written as products and Softmax, which later passes may fuse. Errors: as normalize.h; in
+// particular kUnsupported for attributes that a rule does not read.
 #pragma once
 
 #include "load/onnx/normalize/normalize.h"
@@ -42,11 +46,13 @@ Status rewrite_ms_skip_layer_normalization(FileNode& file);
 Status rewrite_ms_skip_simplified_layer_normalization(FileNode& file);
 Status rewrite_ms_unique(FileNode& file);
 
-/// A node between Transposes that turn images of the layout NHWC into NCHW and back.
+/// A node between Transposes that turn images of the layout NHWC into NCHW and back. Axes are moved
+/// for any rank above 2: the last one to the second place, or back.
 ValueId to_nchw(Rewriting& to, ValueId images);
 ValueId to_nhwc(Rewriting& to, ValueId images);
 
-/// The common form of all attention operators of com.microsoft. Heads are the second axis.
+/// The common form of all attention operators of com.microsoft. Heads are the second axis. The
+/// number of heads of keys and values is that of queries: the caller repeats shared ones.
 struct AttentionParts {
   ValueId query, key, value;         ///< [batch, heads, length, size]
   float scale = 0;                   ///< 0: 1 / sqrt(size)
@@ -58,9 +64,12 @@ struct AttentionParts {
   std::int64_t window = -1;  ///< how many keys back a query sees; -1: all
   float softcap = 0;
 };
-/// The heads side by side: [batch, length, heads * size].
+/// The heads side by side: [batch, length, heads * size]. Scores are scaled, capped by softcap *
+/// tanh(score / softcap) if `softcap` is above 0, then biases are added. Queries see later keys
+/// unless `causal`; `window` counts only then.
 ValueId write_attention(Rewriting& to, const AttentionParts& parts);
-/// [batch, length, heads * size] as [batch, heads, length, size].
+/// [batch, length, heads * size] as [batch, heads, length, size]. REQUIRES: `heads` divides the
+/// last dimension.
 ValueId split_heads(Rewriting& to, ValueId x, std::int64_t heads);
 /// Returns the number that a mask of keys adds to the scores: `filter` if a key is masked. Masks
 /// are [batch] (how many keys there are), [batch, keys] or [batch, queries, keys] (0: masked).

@@ -4,6 +4,12 @@
 // There is a rule for each operator that ever changed (normalize.cc) and for each operator of
 // another domain (microsoft.cc); an operator without a rule means the same in every set and is not
 // changed.
+//
+// The assembler calls a rule for each node once, after the node's inputs were made and before the
+// node is written. Rules may ask for types of inputs through FileNode::infer; in bodies dimensions
+// may still be unknown. Not thread-safe: one graph, one thread. Errors of rules: kInvalidModel for
+// attributes of the wrong type and inputs that are missing, kUnsupported for what the newest form
+// cannot express; the messages begin with the operator's name in the file.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +30,14 @@
 
 namespace parallax {
 
-/// Returns the name of node `index` of a file's graph; "Conv_17" if the file gives none.
+/// Returns the name of node `index` of a file's graph; "Conv_17" if the file gives none. Names that
+/// are made so may clash; GraphWriter makes them unique.
 std::string onnx_node_name(const OnnxNode& node, std::size_t index);
 
-/// Returns whether operator `op_type` of `domain` can be loaded from operator set `opset`.
+/// Returns whether operator `op_type` of `domain` can be loaded from operator set `opset`. `domain`
+/// is "" for ai.onnx; ai.onnx.ml, ai.onnx.preview and com.microsoft are known too. `opset` is the
+/// version that the node's model or function imports. What a rule refuses in particular is not
+/// known here.
 bool is_supported_operator(std::string_view domain, std::string_view op_type, std::int64_t opset);
 
 /// Returns true for Constant of ai.onnx.
@@ -42,7 +52,7 @@ inline bool is_sequence_map(const OnnxNode& node) {
 /// A node on its way from the file into the graph. `node` has the file's attributes, and its inputs
 /// and outputs as values of the graph; outputs after the first that no node reads are invalid in
 /// it, but listed in `outputs`. A rule changes it into the newest form, and may write nodes before
-/// it.
+/// it. Lives while one rule runs; all that it refers to outlives it.
 struct FileNode {
   std::int64_t opset;  ///< operator set of the node's domain
   Node& node;
@@ -58,8 +68,10 @@ struct FileNode {
   bool has_input(std::size_t i) const { return i < node.inputs.size() && node.inputs[i].valid(); }
   /// Whether the file names output i, read or not.
   bool names_output(std::size_t i) const { return i < outputs.size() && !outputs[i].name.empty(); }
+  /// Sets input i; inputs between are left out.
   void set_input(std::size_t i, ValueId value);
-  /// Returns the constant that is input i; null if it is no constant.
+  /// Returns the constant that is input i; null if it is no constant. The pointer is valid until
+  /// the next value is written.
   const Constant* constant_input(std::size_t i) const;
 
   /// Removes the attribute from the node and returns it; nullopt if it is absent. Errors:
@@ -74,9 +86,12 @@ struct FileNode {
     return result;
   }
   /// Moves the list of integers in attribute `name` to a constant input i, as newer sets have it.
+  /// Does not change the node if the attribute is absent. Errors: kInvalidModel if it is no list of
+  /// integers, or if the input is there too.
   Status attribute_to_input(std::string_view name, std::size_t i);
   /// Returns the operator as the file names it, for messages.
   std::string_view label() const { return type.empty() ? to_string(node.op) : type; }
+  /// Appends a constant named after the node and `name`, made unique.
   ValueId constant(std::string_view name, Constant constant) {
     return writer.constant(writer.fresh_value_name(node.name + "/" + std::string(name)),
                            std::move(constant));
@@ -97,7 +112,7 @@ struct OnnxRule {
 OnnxRule onnx_rule(std::string_view domain, std::string_view op_type);
 
 /// An operator that some operator set writes otherwise than the newest, or that the graph does not
-/// have.
+/// have. Rows are literals; a node of a set before `since` or after `until` cannot be loaded.
 struct RuleRow {
   std::string_view op_type;
   OpKind kind;  ///< kind of the node that replaces it, unless the rule sets another
@@ -116,7 +131,8 @@ std::span<const RuleRow> preview_rules();
 /// Rewrites `nodes`, Softmax, LogSoftmax and Hardmax of operator sets before 13, for the newest
 /// set: uses a plain axis if the result is the same, otherwise inserts Flatten before and Reshape
 /// after. Returns whether nodes were added; their shapes are not inferred. REQUIRES: all other
-/// shapes are.
+/// shapes are. The plain axis is used if at most one axis of the block can have another size than
+/// 1. Errors: those of GraphWriter::node().
 Result<bool> expand_softmax_blocks(GraphWriter& writer, std::span<const NodeId> nodes);
 
 /// Returns the error of `result`, or success if it has a value.

@@ -1,5 +1,8 @@
 // Writes the replacement of a node: further nodes before it, and the node itself changed
 // into the last of them. Thread-safety: not thread-safe.
+//
+// A rule reads inputs and attributes, writes nodes, states output 0 by result() and further outputs
+// by output(), and returns finish().
 #pragma once
 
 #include <cstdint>
@@ -16,6 +19,7 @@ namespace parallax {
 /// After the first failure all functions do nothing; finish() returns it.
 class Rewriting : public OperatorWriter {
  public:
+  /// `file` must outlive this.
   explicit Rewriting(FileNode& file)
       : OperatorWriter(file.writer, {file.node.name, std::string(file.label())}, file.infer),
         file_(file),
@@ -26,13 +30,17 @@ class Rewriting : public OperatorWriter {
   bool has(std::size_t i) const { return i < inputs_.size() && inputs_[i].valid(); }
   /// An input, invalid where it is left out.
   ValueId in(std::size_t i) const { return has(i) ? inputs_[i] : ValueId{}; }
-  /// An input that must be there.
+  /// An input that must be there. Fails with kInvalidModel if it is left out.
   ValueId need(std::size_t i);
+  /// Whether something in the graph reads it; true for a first output that the file names, read or
+  /// not.
   bool reads_output(std::size_t i) const {
     return i < file_.node.outputs.size() && file_.node.outputs[i].valid();
   }
   /// Takes an attribute of the node; finish() refuses those that nothing took.
   template <class T>
+  /// `fallback`: ONNX's default, returned if the attribute is absent and after a failure. Fails
+  /// with kInvalidModel for another type.
   T take(std::string_view name, T fallback) {
     auto value = file_.take<T>(name);
     if (value) return value->value_or(std::move(fallback));
@@ -59,7 +67,8 @@ class Rewriting : public OperatorWriter {
   void output(std::size_t i, OpKind kind, std::vector<ValueId> inputs, Attributes attributes = {});
   void output(std::size_t i, ValueId value) { output(i, OpKind::kIdentity, {value}); }
   /// Ends the rule, which returns its result. Errors: those of the writing; kUnsupported for
-  /// attributes that the rule did not read and outputs that it did not write.
+  /// attributes that the rule did not read and outputs that it did not write. Changes the node to
+  /// what result() stated: operator, inputs and attributes; one output stays.
   Status finish();
 
  private:

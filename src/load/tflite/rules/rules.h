@@ -1,5 +1,8 @@
 // Rules that turn TFLite's operators into canonical ones, a row for each. Thread-safety: pure
 // functions and constants.
+//
+// A rule is found by its operator code, for CUSTOM by its name too; versions of operators are not
+// looked at. To add an operator, add a row to the list of its topic.
 #pragma once
 
 #include <span>
@@ -9,14 +12,17 @@
 
 namespace parallax {
 
-/// Writes the nodes of an operator and sets its results; a failure is the operator's status().
+/// Writes the nodes of an operator and sets its results; a failure is the operator's status(). The
+/// rule sets each result by TfliteOperator::result(); one that stays invalid is refused if the file
+/// names that output.
 struct TfliteRule {
   schema::BuiltinOperator code;
   void (*write)(TfliteOperator&);
   std::string_view custom = {};  ///< the name of a CUSTOM operator
 };
 
-/// Returns the rule of an operator on real numbers; null if there is none.
+/// Returns the rule of an operator on real numbers; null if there is none. Rows live as long as the
+/// program.
 const TfliteRule* tflite_rule(const schema::OperatorCode& code);
 /// Returns the rule where input 0 is complex; null if there is none.
 const TfliteRule* tflite_complex_rule(const schema::OperatorCode& code);
@@ -24,7 +30,8 @@ const TfliteRule* tflite_complex_rule(const schema::OperatorCode& code);
 /// Whether the operator runs subgraphs (assemble_calls.cc).
 bool is_tflite_call(schema::BuiltinOperator code);
 
-/// Whether the operator has a rule, runs subgraphs, or works on variables.
+/// Whether the operator has a rule, runs subgraphs, or works on variables. What a rule refuses in
+/// particular (element types, options) is not known here.
 bool is_tflite_supported(const schema::OperatorCode& code);
 
 // The rules by topic; the functions above look them up.

@@ -1,4 +1,7 @@
 // Access to the contents of the API's classes, for the library and its tests. Thread-safe.
+//
+// A class of the API holds its contents behind a smart pointer called `impl_` and declares Access a
+// friend.
 #pragma once
 
 namespace parallax {

@@ -12,6 +12,7 @@ namespace parallax {
 /// pointer and leaves the source empty.
 /// The value type must be copyable. sizeof(Boxed<T>) is the size of a pointer.
 template <class T>
+/// Used for members of values and nodes that few of them have.
 class Boxed {
  public:
   Boxed() = default;

@@ -1,6 +1,10 @@
 // Encodes numbers and texts as bytes, and decodes them, for files that only this program reads.
 // Small numbers need one byte. Fixed-size values have the byte order of the machine, so files do
 // not move between machines of different byte order. Not thread-safe: one thread uses an object.
+//
+// Readers bound every length by the bytes that are left, so that damaged input costs no more memory
+// or time than its own size. Formats have no tags: the reader must ask in the order in which the
+// writer wrote.
 #pragma once
 
 #include <cstddef>
@@ -18,11 +22,13 @@ namespace parallax {
 class ByteWriter {
  public:
   /// Writes `x` in groups of seven bits, lowest first; the top bit of a byte says that more follow.
+  /// One byte below 128, at most ten (LEB128).
   void number(std::uint64_t x) {
     for (; x >= 0x80; x >>= 7U) bytes_.push_back(static_cast<std::byte>(x | 0x80U));
     bytes_.push_back(static_cast<std::byte>(x));
   }
-  /// Writes a signed number; negative numbers that are close to 0 are short, too.
+  /// Writes a signed number; negative numbers that are close to 0 are short, too. 0, -1, 1, -2
+  /// become 0, 1, 2, 3 (zigzag), then number().
   void integer(std::int64_t x) {
     const auto bits = static_cast<std::uint64_t>(x);
     number(x < 0 ? ~(bits << 1U) : bits << 1U);
@@ -43,7 +49,8 @@ class ByteWriter {
   /// Writes the bytes alone, for readers that take all of ByteReader::rest().
   void append(std::span<const std::byte> x) { bytes_.insert(bytes_.end(), x.begin(), x.end()); }
 
-  /// Moves the buffer out; the writer is empty afterwards and can be used again.
+  /// Moves the buffer out; the writer is empty afterwards and can be used again. The capacity goes
+  /// with it.
   std::vector<std::byte> take() { return std::move(bytes_); }
 
  private:
@@ -69,7 +76,8 @@ class ByteReader {
   /// Returns the bytes that have not been read yet.
   std::span<const std::byte> rest() const { return bytes_; }
 
-  /// Reads what ByteWriter::number() wrote. Fails if the value does not fit 64 bits.
+  /// Reads what ByteWriter::number() wrote. Fails if the value does not fit 64 bits. Numbers with
+  /// more leading groups than needed are accepted.
   std::uint64_t number() {
     std::uint64_t x = 0;
     for (unsigned shift = 0; shift < 64; shift += 7) {
@@ -83,7 +91,7 @@ class ByteReader {
     fail();
     return 0;
   }
-  /// Reads what ByteWriter::integer() wrote.
+  /// Reads what ByteWriter::integer() wrote. Fails as number() does.
   std::int64_t integer() {
     const std::uint64_t bits = number();
     return static_cast<std::int64_t>((bits & 1U) != 0 ? ~(bits >> 1U) : bits >> 1U);
@@ -112,7 +120,8 @@ class ByteReader {
     if (const auto part = take(sizeof(T)); !part.empty()) std::memcpy(&x, part.data(), sizeof(T));
     return x;
   }
-  /// Reads a length and that many bytes. The result points into the input.
+  /// Reads a length and that many bytes. The result points into the input. Fails if fewer bytes are
+  /// left than the length says; the result has no alignment.
   std::span<const std::byte> block() { return take(count()); }
   /// Reads a length and that many characters. The result points into the input.
   std::string_view text() {

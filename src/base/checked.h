@@ -24,6 +24,7 @@ inline std::optional<std::int64_t> checked_mul(std::int64_t a, std::int64_t b) {
   return r;
 }
 /// Returns `bytes` rounded up to a multiple of `alignment`, a power of two; nullopt on overflow.
+/// REQUIRES: bytes >= 0.
 inline std::optional<std::int64_t> checked_align(std::int64_t bytes, std::int64_t alignment) {
   auto r = checked_add(bytes, alignment - 1);
   if (r) *r &= ~(alignment - 1);

@@ -16,7 +16,8 @@
 namespace parallax {
 
 /// The time at which a run must end, and the token with which its caller cancels it. Without
-/// either, the run may take any time.
+/// either, the run may take any time. Copies share the stop state. Times are absolute, so that a
+/// deadline can be handed from stage to stage.
 struct Deadline {
   /// Monotonic, so that changes of the system's clock do not end runs.
   using Time = std::chrono::steady_clock::time_point;
@@ -34,7 +35,7 @@ struct Deadline {
 };
 
 /// Returns the time that a run may spend on what only makes later runs faster: `most`, or a tenth
-/// of the time that it has left if that is less; at least 0.
+/// of the time that it has left if that is less; at least 0. REQUIRES: most >= 0.
 inline std::chrono::nanoseconds spare_time(const Deadline& deadline,
                                            std::chrono::nanoseconds most) {
   if (!deadline.time) return most;
@@ -53,7 +54,8 @@ inline Error ended(const Deadline& deadline) {
   return {Stage::kRun, ErrorCode::kLimitExceeded, {}, "the time limit of the run is over"};
 }
 
-/// Errors: kCancelled if the caller requested a stop; kLimitExceeded if the time is over.
+/// Errors: kCancelled if the caller requested a stop; kLimitExceeded if the time is over. Costs a
+/// reading of the clock if there is a time, and a load for the token.
 inline Status check_deadline(const Deadline& deadline) {
   const bool over = deadline.time && std::chrono::steady_clock::now() >= *deadline.time;
   if (!over && !deadline.stop.stop_requested()) return {};
@@ -62,7 +64,8 @@ inline Status check_deadline(const Deadline& deadline) {
 
 /// While it lives, a stop request of the caller wakes the threads that are in wait_within() with
 /// this deadline. Construct and destroy it without holding the mutex, which its callback locks. The
-/// mutex and the condition must outlive it.
+/// mutex and the condition must outlive it. Without a stop source it costs nothing. The destructor
+/// waits for a callback that is running on another thread.
 class WakeOnStop {
  public:
   /// Registers the callback. If a stop was already requested, it runs now, on this thread.
@@ -83,7 +86,8 @@ class WakeOnStop {
 
 /// Releases the mutex while waiting for a notification or the deadline, and holds it again
 /// afterwards. Returns false if the deadline has passed or a stop was requested. Wake-ups may be
-/// spurious.
+/// spurious. True says only that something may have changed: callers test their condition, and
+/// loop.
 inline bool wait_within(const Deadline& deadline, Mutex& mutex, Condition& condition)
     PX_REQUIRES(mutex) {
   if (deadline.stop.stop_requested()) return false;
@@ -108,7 +112,8 @@ class PX_THREAD_ATTRIBUTE(capability("mutex")) TimedMutex {
     free_.notify_all();
   }
   /// Returns false if the deadline passed before the mutex was free. A free mutex is locked even
-  /// after the deadline.
+  /// after the deadline. A stop request ends the wait too. Threads are served in no particular
+  /// order.
   bool lock_within(const Deadline& deadline) PX_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
     assert(HeldLocks::mine().may_take(order_));
     if (!wait_for(deadline)) return false;

@@ -13,6 +13,7 @@ namespace parallax {
 
 /// An index into one kind of table; default-constructed ids are invalid ("absent").
 template <class Tag>
+/// Four bytes; tables have at most 2^31 - 1 entries.
 struct Id {
   std::int32_t value = -1;  ///< negative: absent
 
@@ -50,7 +51,8 @@ class IdVector {
   bool contains(I id) const {
     return id.valid() && static_cast<std::size_t>(id.value) < items_.size();
   }
-  /// Appends `item` and returns its id.
+  /// Appends `item` and returns its id. REQUIRES: fewer than 2^31 - 1 entries. References to
+  /// entries become invalid, ids do not.
   I push_back(T item) {
     items_.push_back(std::move(item));
     return I{static_cast<std::int32_t>(items_.size() - 1)};

@@ -25,7 +25,8 @@
 
 namespace parallax {
 
-/// The position of a lock in the order. The first group are turns, the rest are plain locks.
+/// The position of a lock in the order. The first group are turns, the rest are plain locks. Two
+/// locks of one order are never held together, except those of is_nested().
 enum class LockOrder : std::uint8_t {
   // Turns.
   kState,            ///< State: one run or change at a time
@@ -81,7 +82,8 @@ inline constexpr bool kLocksAreChecked = false;
 inline constexpr bool kLocksAreChecked = true;
 #endif
 
-/// The locks that a thread holds, at most 32.
+/// The locks that a thread holds, at most 32. More than 32 would fail an assertion; no path holds
+/// nearly that many.
 class HeldLocks {
  public:
   /// Returns the locks of the calling thread; always empty in builds that do not check them.
@@ -91,6 +93,7 @@ class HeldLocks {
   }
 
   /// Returns whether the thread may wait for a lock of this order without violating the order.
+  /// Looks at all locks that the thread holds, not only at the last one.
   bool may_take(LockOrder order) const noexcept {
     return std::ranges::all_of(held(), [order](const Held& each) {
       return each.order < order || (each.order == order && is_nested(order));

@@ -1,4 +1,6 @@
 // Access to the log that the user provides. Thread-safe if the log is.
+//
+// A runtime has one Logger. The library prints no message by itself.
 #pragma once
 
 #include <string_view>
@@ -9,7 +11,8 @@
 
 namespace parallax {
 
-/// Passes messages to the user's log. Drops them if there is none, or if it throws.
+/// Passes messages to the user's log. Drops them if there is none, or if it throws. Copies share
+/// the user's function. Calls come from any thread, possibly several concurrently.
 class Logger {
  public:
   Logger() = default;

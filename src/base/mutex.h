@@ -19,6 +19,8 @@
 #else
 #define PX_THREAD_ATTRIBUTE(...)
 #endif
+/// PX_GUARDED_BY(m): the variable is read and written with m held. PX_REQUIRES(m): the caller holds
+/// m. PX_ACQUIRE, PX_RELEASE: the function locks or unlocks, without arguments the object itself.
 #define PX_GUARDED_BY(mutex) PX_THREAD_ATTRIBUTE(guarded_by(mutex))
 #define PX_REQUIRES(...) PX_THREAD_ATTRIBUTE(requires_capability(__VA_ARGS__))
 #define PX_ACQUIRE(...) PX_THREAD_ATTRIBUTE(acquire_capability(__VA_ARGS__))
@@ -70,7 +72,7 @@ class PX_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
   /// Locks the mutex, possibly blocking; the destructor unlocks it.
   explicit MutexLock(M& mutex) PX_ACQUIRE(mutex) : mutex_(mutex) { mutex_.lock(); }
-  /// Adopts a mutex that the caller has already locked.
+  /// Adopts a mutex that the caller has already locked. The destructor unlocks it.
   MutexLock(M& mutex, std::adopt_lock_t) PX_REQUIRES(mutex) : mutex_(mutex) {}
   ~MutexLock() PX_RELEASE() { mutex_.unlock(); }
   MutexLock(const MutexLock&) = delete;
@@ -81,7 +83,8 @@ class PX_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
 };
 
 /// A condition variable for Mutex. Waits release the mutex and hold it again when they return; they
-/// may return spuriously. REQUIRES for waits: the thread holds no other locks but turns.
+/// may return spuriously. REQUIRES for waits: the thread holds no other locks but turns. Callers
+/// loop until their condition holds.
 class Condition {
  public:
   /// Blocks until notified.
@@ -91,7 +94,8 @@ class Condition {
     condition_.wait(lock);
     (void)lock.release();
   }
-  /// Blocks until notified. Returns false if `time` passed first.
+  /// Blocks until notified. Returns false if `time` passed first. `time` is of the monotonic clock.
+  /// False does not exclude that a notification came, too: check the condition itself.
   bool wait_until(Mutex& mutex, std::chrono::steady_clock::time_point time) PX_REQUIRES(mutex) {
     assert(HeldLocks::mine().may_wait_with(&mutex));
     std::unique_lock lock(mutex.mutex_, std::adopt_lock);

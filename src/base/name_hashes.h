@@ -15,9 +15,11 @@ namespace parallax {
 /// A hash table with open addressing. Names cannot be removed.
 class NameHashes {
  public:
-  /// Allocates room for `names` names in total. May throw std::bad_alloc.
+  /// Allocates room for `names` names in total. May throw std::bad_alloc. Never shrinks. Keeps at
+  /// least a quarter of the slots free.
   void reserve(std::size_t names);
-  /// Adds a name. Returns false if it is already there. May throw std::bad_alloc.
+  /// Adds a name. Returns false if it is already there. May throw std::bad_alloc. O(length of the
+  /// name). The name itself is not kept, so it need not outlive the call.
   bool insert(std::string_view name);
 
  private:

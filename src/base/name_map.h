@@ -22,9 +22,11 @@ namespace parallax {
 /// The two halves of a 128-bit key of SipHash.
 using HashKey = std::array<std::uint64_t, 2>;
 
-/// Returns SipHash-1-3 as Aumasson and Bernstein define it.
+/// Returns SipHash-1-3 as Aumasson and Bernstein define it. Implemented for little-endian machines
+/// only.
 std::uint64_t sip_hash(const HashKey& key, std::string_view text);
-/// Returns sip_hash() under the key of this process, which is drawn once.
+/// Returns sip_hash() under the key of this process, which is drawn once. The key comes from
+/// getentropy(), or from the clock if the kernel has none. Values must not be stored in files.
 std::uint64_t name_hash(std::string_view name);
 
 /// The hash function of these tables. Transparent: a look-up by std::string_view creates no string.

@@ -8,7 +8,8 @@
 namespace parallax {
 
 /// Runs body(0) .. body(count - 1) in any order, several of them concurrently if possible; returns
-/// when all are done. `body` must be thread-safe, and must neither throw nor call a ParallelFor.
+/// when all are done. `body` must be thread-safe, and must neither throw nor call a ParallelFor. A
+/// `count` of 0 runs none.
 using ParallelFor =
     std::function<void(std::int64_t count, const std::function<void(std::int64_t)>& body)>;
 /// Runs the iterations in order on the calling thread.

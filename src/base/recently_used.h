@@ -13,7 +13,8 @@
 
 namespace parallax {
 
-/// Mixes `value` into `hash`, for keys of a few numbers.
+/// Mixes `value` into `hash`, for keys of a few numbers. Not under a secret key: who chooses the
+/// numbers can choose ones that collide.
 inline std::size_t mixed_hash(std::size_t hash, std::int64_t value) {
   hash = (hash ^ static_cast<std::size_t>(value)) * std::size_t{0x9E3779B97F4A7C15};
   return hash ^ (hash >> 32U);
@@ -35,7 +36,8 @@ class RecentlyUsed {
     Value value;    ///< may be changed by the owner
   };
 
-  /// Returns the value of `key` and makes its entry the latest; null if it has no entry.
+  /// Returns the value of `key` and makes its entry the latest; null if it has no entry. Does not
+  /// allocate.
   Value* find(const Key& key) {
     if (entries_.empty()) return nullptr;
     // Most calls look up the same key as the previous one.

@@ -1,5 +1,8 @@
 // Sums and products of non-negative numbers: the largest number instead of an overflow.
 // Thread-safety: pure functions.
+//
+// For estimates and quotas, where "too much" is all that a sum beyond 63 bits needs to say. Sizes
+// that memory is allocated by are computed with base/checked.h instead.
 #pragma once
 
 #include <cstdint>

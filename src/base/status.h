@@ -1,5 +1,7 @@
 // Macros for Result: return early with the error of an expression. Each evaluates its argument
 // once.
+//
+// Both work in functions that return Status or any Result; the error is moved, not copied.
 #pragma once
 
 #include <utility>

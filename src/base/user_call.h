@@ -1,5 +1,9 @@
 // Wrappers for public entry points: convert exceptions to errors, and reject calls after an unsafe
 // fork. Thread-safe.
+//
+// Exceptions do not leave the public API: a function that returns a Result runs inside
+// without_exceptions(). Both wrappers hold a Call (base/machine/fork.h) while they run, so that a
+// fork() meanwhile is noticed in the child.
 #pragma once
 
 #include <string>
@@ -20,6 +24,8 @@ inline tl::unexpected<Error> refuse(ErrorCode code, std::string message) {
 /// Marks the Call meanwhile. Errors: kUnsupported after an unsafe fork, without calling `function`;
 /// kOutOfMemory or kInternal for exceptions.
 template <class Function>
+/// `function` runs on the calling thread, without locks of the wrapper's own; wrappers may be
+/// nested.
 auto without_exceptions(Function function) -> decltype(function()) {
   const Call call;
   try {
@@ -33,6 +39,7 @@ auto without_exceptions(Function function) -> decltype(function()) {
 /// Returns figure(), or a default-constructed value after an unsafe fork: for statistics, which
 /// have no way to report errors. Exceptions propagate.
 template <class Function>
+/// Used for counters and sizes, such as those of a runtime's memory.
 auto unless_forked_during_call(Function figure) -> decltype(figure()) {
   const Call call;
   if (forked_during_call()) return {};

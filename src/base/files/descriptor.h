@@ -1,4 +1,6 @@
 // An open file of the system, closed at the end of its scope. Not thread-safe.
+//
+// Descriptors are opened with O_CLOEXEC by all callers, so that child programs do not inherit them.
 #pragma once
 
 #include <unistd.h>

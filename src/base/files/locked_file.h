@@ -20,7 +20,9 @@ class LockedFile {
   /// kRead: shared with other readers. kWrite: exclusive; creates the file if it is missing.
   enum class Access { kRead, kWrite };
   /// Blocks until others have released the file. Readers do without a lock on file systems that
-  /// have none. Errors: kIo with the system's reason, also if it is not a regular file.
+  /// have none. Errors: kIo with the system's reason, also if it is not a regular file. Waits
+  /// without a time limit. The new file has mode 0666 less the umask; folders are not created.
+  /// Stage kFiles.
   static Result<LockedFile> open(const std::filesystem::path& path, Access access);
   LockedFile(LockedFile&&) noexcept = default;
   LockedFile& operator=(LockedFile&&) = delete;
@@ -30,10 +32,12 @@ class LockedFile {
 
   /// Returns the bytes of the file when it was opened or last written through this object.
   std::size_t size() const { return size_; }
-  /// Returns the first `max_bytes` bytes, or all if there are fewer. Errors: kIo.
+  /// Returns the first `max_bytes` bytes, or all if there are fewer. Errors: kIo. Fewer bytes come
+  /// back if another program has cut the file.
   Result<std::string> read(std::size_t max_bytes) const;
   /// Replaces all bytes after the first `keep` by `text`. Errors: kIo; only the first `keep` bytes
-  /// remain then. REQUIRES: kWrite, keep <= size().
+  /// remain then. REQUIRES: kWrite, keep <= size(). Appends if keep == size(). Not flushed to the
+  /// disk. After an error size() is unchanged, so the object should not be used further.
   Status replace_after(std::size_t keep, std::string_view text);
 
  private:

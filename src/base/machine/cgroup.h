@@ -1,6 +1,9 @@
 // Finds the control groups of this process, in whatever layout the system mounts them: version 1,
 // version 2 or both, with or without a container. All paths are read below `root`, which is "/"
 // except in tests. Thread-safety: pure functions over the file system.
+//
+// Reads /proc/self/mountinfo and /proc/self/cgroup. Each call reads the files again. May throw
+// std::bad_alloc.
 #pragma once
 
 #include <cstdint>
@@ -19,13 +22,16 @@ struct Cgroup {
 };
 
 /// Returns the groups of `controller` ("cpu", "memory"), innermost first per hierarchy. Groups of
-/// version 2 are included even if they do not have the controller. Empty if there are none.
+/// version 2 are included even if they do not have the controller. Empty if there are none. A mount
+/// that does not show this process's group contributes its top group only, as in a container that
+/// sees only its own.
 std::vector<Cgroup> cgroups(const std::filesystem::path& root, std::string_view controller);
 
 /// Returns the contents of a file of /proc or /sys, cut after 16 MiB; nullopt if it cannot be read.
 std::optional<std::string> read_text(const std::filesystem::path& path);
 /// Returns the integer at the start of such a file: 20 for "20 100", 32 for "32K"; nullopt if it
-/// starts with a word, as "max" and "max 100" do.
+/// starts with a word, as "max" and "max 100" do. Suffixes are not interpreted. Blanks in front are
+/// skipped.
 std::optional<std::int64_t> read_integer(const std::filesystem::path& path);
 /// Returns the integer after the word `key` and a blank at the start of a line, as in memory.stat;
 /// nullopt if no line begins so. In /proc/meminfo the key has the colon, as in "MemAvailable:".

@@ -1,4 +1,6 @@
 // Counts the CPUs that this process may use. Thread-safety: pure functions over the system's state.
+//
+// Used for default thread counts. Each call asks the system again.
 #pragma once
 
 #include <filesystem>
@@ -7,11 +9,12 @@
 namespace parallax {
 
 /// Returns the CPU quota of the tightest control group, in CPUs, rounded up; nullopt if no group
-/// has a quota. Paths are read below `root`.
+/// has a quota. Paths are read below `root`. Reads cpu.max of version 2, cpu.cfs_quota_us and
+/// cpu.cfs_period_us of version 1. At most 65,536.
 std::optional<int> cpu_quota(const std::filesystem::path& root = "/");
 
 /// Returns the number of CPUs in the affinity mask of the calling thread, limited by the quota; at
-/// least 1.
+/// least 1. If the mask cannot be read, it counts all CPUs of the system.
 int usable_cpus(const std::filesystem::path& root = "/");
 
 }  // namespace parallax

@@ -20,7 +20,9 @@ struct CpuCaches {
 };
 
 /// Returns the caches of the first CPU, so that the result is the same on every core. Reads files
-/// below `root`, "/" or a test's; `ask`, like sysconf(), provides sizes that they lack.
+/// below `root`, "/" or a test's; `ask`, like sysconf(), provides sizes that they lack. Files are
+/// those of cpu0 in sys/devices/system/cpu; at most 16 caches are looked at, caches of instructions
+/// are passed over. A first level that several threads of a core share counts for the core.
 CpuCaches cpu_caches(const std::filesystem::path& root, long (*ask)(int name));
 /// Returns the caches of this machine. Files take precedence, because in a virtual machine
 /// sysconf() reports the last level of the host.

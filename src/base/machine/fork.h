@@ -13,7 +13,8 @@ namespace parallax {
 
 /// Returns 0 in the first process, and in each child one more than in its parent; two children of
 /// one parent have the same number. Threads that were started under another number do not exist in
-/// this process.
+/// this process. Pools compare it with the number under which their threads were started. Costs one
+/// relaxed load.
 std::uint64_t process_number();
 
 /// Marks a call of the library while it lives. Every public function that locks a mutex, or creates
@@ -41,7 +42,8 @@ class ShortCall {
 };
 
 /// Returns whether this process, or an ancestor, was forked while another thread was in a Call. If
-/// so, objects from before that fork must not be used, not even destroyed.
+/// so, objects from before that fork must not be used, not even destroyed. Set once and for all, in
+/// the child, by the handler of fork(). Costs one relaxed load.
 bool forked_during_call();
 /// Public functions that hold a Call and return a Result or Status call this first, so that none
 /// creates objects either, such as a Runtime. Errors: kUnsupported (stage kSession) if

@@ -1,4 +1,7 @@
 // Measures how much more memory this process could use, and whether the system is short of it.
+//
+// Used for automatic budgets (base/machine/budget.h), and by packed weights to stop touching pages
+// ahead of need when memory becomes short.
 #pragma once
 
 #include <cstdint>
@@ -39,7 +42,8 @@ struct MemoryState {
   friend bool operator==(const MemoryState&, const MemoryState&) = default;
 };
 
-/// Returns whether RLIMIT_AS or RLIMIT_DATA limits the addresses that this process may map.
+/// Returns whether RLIMIT_AS or RLIMIT_DATA limits the addresses that this process may map. Asks
+/// the system at each call. Pages of weights are not touched ahead of need then.
 bool addresses_are_limited();
 
 /// Reads the state of memory; all paths are below `root`, "/" except in tests. A reading needs 78
@@ -53,7 +57,8 @@ class MemoryProbe {
   MemoryState read();
 
  private:
-  /// Returns the memory groups of this process, looked up again if it has moved.
+  /// Returns the memory groups of this process, looked up again if it has moved. Locks mutex_ after
+  /// it has read the file of memberships.
   std::vector<Cgroup> groups();
 
   const std::filesystem::path root_;

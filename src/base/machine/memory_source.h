@@ -17,6 +17,8 @@
 namespace parallax {
 
 /// The source of a runtime's large memory: the system, with a page policy, or the user's allocator.
+/// One for each runtime; whatever is allocated through it may outlive it, since the pointers keep
+/// the allocator alive.
 class MemorySource {
  public:
   /// Uses the system's memory if `allocator` is null. The user's allocator must be thread-safe.
@@ -40,7 +42,8 @@ class MemorySource {
   /// Allocates bytes of unspecified content as Allocator::allocate() does; the last copy of the
   /// pointer releases them. Returns null if the allocator does; throws std::bad_alloc if the
   /// pointer's own data finds no memory. REQUIRES: is_users(); here and when the last copy is
-  /// destroyed, the calling thread holds no lock other than turns (base/lock_order.h).
+  /// destroyed, the calling thread holds no lock other than turns (base/lock_order.h). `alignment`
+  /// is a power of two. An exception of the allocator passes through.
   std::shared_ptr<std::byte> allocate(std::int64_t bytes, std::int64_t alignment);
 
  private:

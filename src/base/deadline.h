@@ -48,7 +48,7 @@ inline std::chrono::nanoseconds spare_time(const Deadline& deadline,
 inline Error cancelled() { return {Stage::kRun, ErrorCode::kCancelled, {}, "cancelled"}; }
 
 /// Returns the reason why a wait ended without success: kCancelled if the caller cancelled,
-/// otherwise kLimitExceeded.
+/// otherwise kLimitExceeded. REQUIRES: the deadline has passed or a stop was requested.
 inline Error ended(const Deadline& deadline) {
   if (deadline.stop.stop_requested()) return cancelled();
   return {Stage::kRun, ErrorCode::kLimitExceeded, {}, "the time limit of the run is over"};

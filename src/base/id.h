@@ -31,6 +31,7 @@ using BranchId = Id<struct BranchTag>;
 /// A std::vector whose index type is `I`. Ids of entries are 0, 1, 2, ... in order of insertion.
 /// Not bounds-checked: indexing with an invalid id is undefined behaviour.
 template <class I, class T>
+/// Not synchronised: as std::vector.
 class IdVector {
  public:
   IdVector() = default;

@@ -49,6 +49,7 @@ class PX_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
     mutex_.unlock();
   }
   /// Returns false if the mutex is locked. May be called in any order, because it does not wait.
+  /// Never blocks.
   bool try_lock() PX_THREAD_ATTRIBUTE(try_acquire_capability(true)) {
     if (!mutex_.try_lock()) return false;
     note_locked();

@@ -39,7 +39,8 @@ struct BranchOrder {
 /// Orders the branches. `waits`: the branches that each one waits for. `work`: the time of each
 /// branch, in any unit. `region`: valid for branches that a device runs; these precede all others,
 /// because a thread only starts them and the device works meanwhile; empty: there are no such
-/// branches. Errors: kInternal if the waits have a cycle. O(V+E), and a sort.
+/// branches. Errors: kInternal if the waits have a cycle. O(V+E), and a sort. Equal work keeps the
+/// order in which branches become ready.
 Result<BranchOrder> order_branches(const IdVector<BranchId, std::vector<BranchId>>& waits,
                                    const IdVector<BranchId, double>& work,
                                    const IdVector<BranchId, RegionId>& region = {});

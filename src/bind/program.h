@@ -1,5 +1,8 @@
 // Programs: a compiled graph with its weights, and a plan with a place for every tensor. A run
 // needs nothing else.
+//
+// make_bound() comes first, then lay_out() for each plan, bind() before the first run, and
+// execute() (run/execute.h) for each run. Sizes and offsets are bytes.
 #pragma once
 
 #include <atomic>
@@ -48,7 +51,8 @@ struct Storage {
 struct Program;
 class Device;
 
-/// A compiled graph, and everything that all its programs share.
+/// A compiled graph, and everything that all its programs share. Shared by the programs of one
+/// binding; destroying the last one destroys its device, which calls the delegate.
 struct Bound {
   std::shared_ptr<const Compiled> compiled;  ///< never null
   /// The programs of the bodies of each node that has bodies; null for a body that could not be
@@ -65,7 +69,7 @@ struct Bound {
 };
 
 /// Lays out the bodies of a compiled graph, but neither packs nor copies: bind() does that before
-/// the first run. Errors: as lay_out().
+/// the first run. Errors: as lay_out(). May be slow for graphs with bodies, since it plans these.
 Result<std::shared_ptr<Bound>> make_bound(std::shared_ptr<const Compiled> compiled);
 
 /// A plan with a place for every tensor. Immutable, and shared by concurrent runs, except for what
@@ -90,7 +94,7 @@ struct Program {
   }
 };
 
-/// Options of lay_out().
+/// Options of lay_out(). Limits are those of one run.
 struct LayoutOptions {
   bool parallel = true;                ///< false: branches run one after the other
   int threads = 1;                     ///< the most threads of a run, its caller's included
@@ -101,7 +105,8 @@ struct LayoutOptions {
   bool explain = true;            ///< ScheduleOptions::explain
 };
 /// Plans the order of branches, and gives every tensor its place. Errors: kBudgetExceeded, which
-/// says how many bytes are missing; kOutOfMemory.
+/// says how many bytes are missing; kOutOfMemory. Plans may need tens of milliseconds
+/// (kPlanEffort).
 Result<std::shared_ptr<const Program>> lay_out(std::shared_ptr<Bound> bound,
                                                const LayoutOptions& options);
 

@@ -26,9 +26,10 @@ class RunTimeKernels {
  public:
   static constexpr std::size_t kCapacity = 256;                       ///< limit on kernels
   static constexpr std::int64_t kTableBytes = std::int64_t{4} << 20;  ///< limit on their tables
-  /// A node, and the dims of its inputs.
+  /// A node, and the dims of its inputs, then those of its outputs; empty for those that are left
+  /// out or that the kernel sizes itself.
   using Key = std::pair<NodeId, std::vector<Dims>>;
-  /// Returns the kernel; null if it is not cached.
+  /// Returns the kernel; null if it is not cached. The result stays valid after it was evicted.
   std::shared_ptr<const BoundKernel> find(const Key& key);
   /// Inserts a kernel and returns it; if another thread has inserted one, returns that instead.
   std::shared_ptr<const BoundKernel> insert(Key key, BoundKernel kernel);

@@ -15,7 +15,8 @@
 
 namespace parallax {
 
-/// Measures the runs of one program and chooses their order.
+/// Measures the runs of one program and chooses their order. A decision is final for the life of
+/// the program.
 class SchedulerAutotuner {
  public:
   enum class Order : std::uint8_t { kSequential, kDataflow };

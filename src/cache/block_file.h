@@ -2,7 +2,7 @@
 // atomically. Independent of the meaning of blocks.
 //
 // Files are not trusted: sizes are checked, and checksums reveal damage. A user who can write into
-// the folder can still make a file that passes, so trust the folder as far as the models.
+// the folder can still make a file that passes: let others not write there.
 // Thread-safety: pure functions over files; writers in several processes exclude each other.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace parallax {
 
-/// A file from which blocks were made, with the hash of its contents.
+/// A file from which blocks were made, with the hash of its contents (hash128()).
 struct SourceFile {
   FileIdentity identity;
   Hash128 content;
@@ -32,7 +32,7 @@ struct Block {
   std::span<const std::byte> bytes;
 };
 
-/// The contents of a file.
+/// The contents of a file. `bytes` are not interpreted here.
 struct BlockFile {
   std::string version;  ///< version of the code that determines the bytes of a block
   std::vector<SourceFile> sources;
@@ -46,7 +46,9 @@ struct BlockFile {
 Result<BlockFile> read_block_file(const MappedFile& file);
 
 /// Replaces the file at `path` by `contents` atomically: writes a second file, flushes it to the
-/// disk and renames it. Returns false if another process is doing the same. Errors: kIo.
+/// disk and renames it. Returns false if another process is doing the same. Errors: kIo. The spans
+/// in `contents` may point into the old file's map, which stays readable. Missing folders are
+/// created. After an error the old file remains.
 Result<bool> write_block_file(const std::filesystem::path& path, const BlockFile& contents);
 
 }  // namespace parallax

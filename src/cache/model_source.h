@@ -10,7 +10,7 @@
 
 namespace parallax {
 
-/// The bytes of a model and their file.
+/// The bytes of a model and their file. Copies share the map of the file.
 struct ModelSource {
   struct File {
     std::filesystem::path path;  ///< as the user gave it

@@ -17,7 +17,8 @@
 
 namespace parallax {
 
-/// The bytes of a graph, and everything that they refer to.
+/// The bytes of a graph, and everything that they refer to. `constants` are those that passes
+/// computed; the others are named by file and offset.
 struct Snapshot {
   SharedBytes bytes;
   std::vector<NamedFile> files;        ///< files other than the model's main file
@@ -36,7 +37,8 @@ struct SnapshotRecord {
 };
 /// Encodes a record, with a checksum.
 std::vector<std::byte> write_record(const SnapshotRecord& record);
-/// Decodes a record; `bytes` point into `block`. nullopt if the checksum shows damage.
+/// Decodes a record; `bytes` point into `block`. nullopt if the checksum shows damage. Counts are
+/// bounded by the size of the block, so that damage costs no memory. Names are copied.
 std::optional<SnapshotRecord> read_record(std::span<const std::byte> block);
 
 }  // namespace parallax

@@ -45,7 +45,8 @@ class WeightCache {
     std::string version;  ///< version of the code that makes snapshots and packs weights
     Logger log = {};      ///< receives each problem of the report
   };
-  /// Opens the cache of the model in `main`, or starts an empty one. Reads the cache file.
+  /// Opens the cache of the model in `main`, or starts an empty one. Reads the cache file. May hash
+  /// a model in memory. A missing or damaged file is no error: the cache begins empty.
   WeightCache(Options options, ModelSource main);
 
   /// Opens a file of a snapshot by its name. Called under the cache's lock: it must not call the
@@ -64,7 +65,8 @@ class WeightCache {
   void close(const std::string& problem);
 
   /// Returns the packing `layout` of the weights at `source`, `bytes` long; nullopt if the file
-  /// does not contain it. The result keeps the map alive.
+  /// does not contain it. The result keeps the map alive. The first call for a file of weights may
+  /// hash it, under the cache's lock.
   std::optional<SharedBytes> find(const std::byte* source, const std::string& layout,
                                   std::int64_t bytes);
   /// Returns whether the file is mapped in large pages, so that reading it is as fast as other
@@ -75,7 +77,8 @@ class WeightCache {
   void keep(const std::byte* source, const std::string& layout, SharedBytes packed);
   /// Rewrites the file if there is a new snapshot, or at least an eighth of the bytes are new. The
   /// next process packs less than that again; so not every new shape rewrites the file. Problems go
-  /// to the report.
+  /// to the report. Returns without writing if another process is writing the same file, or if a
+  /// file of the model has changed.
   void save();
 
   /// Returns what the cache has done so far, and its problems.

@@ -85,6 +85,7 @@ inline double predicted_work(const CompiledNode& node) {
 /// offered to other threads. Infinite if the shapes are unknown.
 double predicted_ns(const CompiledNode& node);
 
+/// Sizes are bytes. Indices are those of the context's graph, which it keeps alive.
 struct Compiled {
   std::shared_ptr<GraphContext> context;
   KernelChoice kernels;
@@ -140,7 +141,7 @@ Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId node,
 const Constant* constant_of(const Compiled& compiled, ValueId id);
 
 /// Returns a plan of `compiled`, which replaces the branches, bytes and times in `options`. Errors:
-/// kBudgetExceeded.
+/// kBudgetExceeded. Pure function; allocates only its result.
 Result<Plan> plan_of(const Compiled& compiled, ScheduleOptions options);
 
 /// Returns the bytes of the arena that `plan` needs; nullopt if they do not fit 63 bits.

@@ -18,7 +18,7 @@
 
 namespace parallax {
 
-/// The regions that devices run (run/device.h).
+/// The regions that devices run (run/device.h). Immutable once it is part of a GraphContext.
 struct Delegation {
   IdVector<NodeId, RegionId> region_of;   ///< empty: there are no regions
   IdVector<RegionId, double> seconds;     ///< predicted, for each region

@@ -12,7 +12,7 @@
 namespace parallax {
 
 /// Returns the graph inputs that regions read and graph outputs that they read or compute, as
-/// roots, each once.
+/// roots, each once. Values whose size only a run determines are not among them.
 std::vector<ValueId> staged_values(const Compiled& compiled);
 
 /// Returns the bytes for `id`, one of staged_values(), rounded to kAlignment; nullopt if they do

@@ -2,6 +2,9 @@
 // same node was timed, otherwise an estimate from the nearest samples of its kind, otherwise the
 // rates of its kernel on such a machine. Thread-safety: immutable, all functions may be called
 // concurrently.
+//
+// Used to replay tables for devices that are absent (simulate/). Plans on this machine use
+// kernel_seconds() alone.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +18,7 @@
 
 namespace parallax {
 
-/// The properties of a node that decide its cost.
+/// The properties of a node that decide its cost. The texts must live during the call only.
 struct NodeWork {
   OpKind op = OpKind::kIdentity;
   std::string_view kernel, shapes;  ///< as in a trace
@@ -29,11 +32,12 @@ enum class CostBasis : std::uint8_t {
   kSimilar,  ///< samples of its kind
   kRates,    ///< rates of its kernel on such a machine
 };
-/// A core on which a node may run.
+/// A core on which a node may run. `rates` serve if no sample helps; both describe the same core.
 struct CoreKind {
   double speed = 1;  ///< relative to the core on which samples were timed
   Core rates;
 };
+/// The lower the basis, the better the number.
 struct CpuCost {
   /// Time of all tiles of the node in sequence.
   double seconds = 0;
@@ -42,10 +46,12 @@ struct CpuCost {
 
 class CpuCosts {
  public:
-  /// `samples` must outlive this object.
+  /// `samples` must outlive this object. If a node was timed several times, the last sample counts.
   explicit CpuCosts(const std::vector<NodeSample>& samples);
 
-  /// Returns the cost of `node` on `core`, without its start.
+  /// Returns the cost of `node` on `core`, without its start. Similar are the three nearest samples
+  /// of the same operator and kernel, by the logarithms of MACs and bytes; their rates are
+  /// averaged, the nearer the heavier. Time is linear in the samples of the kind.
   CpuCost cost(const NodeWork& node, const CoreKind& core) const;
 
  private:

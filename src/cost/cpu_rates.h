@@ -8,19 +8,22 @@
 
 namespace parallax {
 
-/// A node that was timed, alone, on one core of relative speed 1.
+/// A node that was timed, alone, on one core of relative speed 1. `shapes` as shapes_text() writes
+/// them.
 struct NodeSample {
   std::string op, kernel, shapes;  ///< as in a trace
   double macs = 0, bytes = 0;      ///< bytes read and written
   double seconds = 0;
 };
 
+/// A part of a device profile, table [cpu] (device/profile_toml.h), where the ranges are stated.
 struct CpuRates {
-  double macs_per_second = 0;    ///< one core of relative speed 1, in f32; 0: not known
-  double bytes_per_second = 0;   ///< memory bandwidth of all cores together
-  std::int64_t cache_bytes = 0;  ///< last level: data that fits is not read from memory again
-  double node_seconds = 0;       ///< to start a node
-  double share_seconds = 0;      ///< until another core has joined it
+  double macs_per_second = 0;   ///< one core of relative speed 1, in f32; 0: not known
+  double bytes_per_second = 0;  ///< memory bandwidth of all cores together
+  /// Size of the last level of caches: data that fits is not read from memory again.
+  std::int64_t cache_bytes = 0;
+  double node_seconds = 0;   ///< to start a node
+  double share_seconds = 0;  ///< until another core has joined it
   std::vector<NodeSample> samples;
 };
 

@@ -9,7 +9,7 @@
 
 namespace parallax {
 
-/// The peak performance of one core; a rate of 0 is not known and limits nothing.
+/// The peak performance of one core; a rate of 0 is not known and limits nothing. Units: 1/s.
 struct Core {
   double macs_per_second = 0;   ///< in f32
   double bytes_per_second = 0;  ///< read and written
@@ -27,7 +27,7 @@ struct CorePeaks {
 /// 59.1e9 MAC/s, one of nothing but loads 236e9 bytes/s.
 inline constexpr CorePeaks kMeasuredPeaks = {3.69e9, 16, 64};
 /// Returns the rates of a core that need not be present: kernels reach the same share of its peaks
-/// as on kMeasuredCore.
+/// as on kMeasuredCore. A peak of 0 gives a rate of 0: not known.
 constexpr Core core_of(const CorePeaks& peaks) {
   const auto share = [](double own, double measured, double rate) { return own / measured * rate; };
   return {
@@ -43,9 +43,10 @@ constexpr Core core_with(double macs_per_second) {
           macs_per_second / kMeasuredCore.macs_per_second * kMeasuredCore.bytes_per_second};
 }
 /// Returns the core of this machine: kMeasuredCore with multiply-accumulates in proportion to the
-/// length of its vectors.
+/// length of its vectors. Computed once for the process: lanes of AVX-512, AVX2 or 128-bit vectors.
 Core this_core();
 
+/// In seconds.
 inline constexpr double kNodeSeconds = 1e-6;  ///< to start a node
 
 /// The work of one node.
@@ -58,7 +59,7 @@ struct KernelWork {
 /// Returns the seconds of all tiles, without the start of the node: macs / rate + bytes / rate,
 /// with the rates of the kernel on kMeasuredCore scaled to `core`. A kernel without measurements
 /// has the rates of another one of its name, or the core's, or those of plain loops for reference
-/// kernels.
+/// kernels. The result is >= 0 and does not depend on threads.
 double kernel_seconds(const KernelWork& work, const Core& core = this_core());
 
 }  // namespace parallax

@@ -107,7 +107,8 @@ class RegionStep {
 };
 
 /// Starts the run and returns; `done` is called once, on this thread or another one. Copies inputs
-/// to the device and outputs back if the device has memory of its own.
+/// to the device and outputs back if the device has memory of its own. The thread holds no locks
+/// but turns. REQUIRES: the region is bound to the sizes of the run.
 void run_region(RegionStart start);
 /// Ends the run: releases its values and sets the result of `step`. After a failure the CPU runs
 /// the region: values that only the device has are copied back before; if that fails, the run is

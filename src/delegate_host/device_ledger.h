@@ -27,7 +27,8 @@ struct DeviceBudget {
   std::function<void(std::int64_t)> give = nullptr;    ///< called with bytes that `take` accepted
 };
 
-/// A counter of bytes with a limit. Sums may reach but not exceed it.
+/// A counter of bytes with a limit. Sums may reach but not exceed it. The budget is called without
+/// the ledger's lock, and may call delegates: callers hold no locks other than turns.
 class DeviceLedger {
  public:
   /// `limit`: maximum number of bytes in total.

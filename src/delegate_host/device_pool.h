@@ -67,7 +67,7 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
 
   /// Returns a piece of at least `bytes` bytes; it is idle again when the last owner is gone.
   /// Evicts idle pieces if memory is short. Errors: kBudgetExceeded; those of the delegate. May
-  /// call the delegate.
+  /// call the delegate. Content is that of an earlier run, or undefined.
   Result<std::shared_ptr<DevicePiece>> take(std::size_t bytes);
   /// Releases all idle pieces, and resets the maximum that decides how many are kept.
   void trim();

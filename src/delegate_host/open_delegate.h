@@ -35,6 +35,7 @@ struct DelegateTable {
 Result<DelegateTable> check_table(const px_delegate* table, const std::string& file);
 /// Loads a shared object, which is never unloaded. A name without a slash is a file of the current
 /// folder. Errors: kIo if it does not load or has no px_delegate_entry; those of check_table().
+/// Runs code of the library: load only files that the user named.
 Result<DelegateTable> load_delegate_library(const std::string& file);
 
 /// A device that a delegate has opened. The destructor closes it.

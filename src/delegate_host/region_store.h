@@ -83,7 +83,7 @@ class RegionState {
   std::array<std::optional<Error>, kRefusals> errors_ PX_GUARDED_BY(errors_mutex_);
 };
 
-/// The states of regions, found by CRegion::key().
+/// The states of regions, found by CRegion::key(). A session has one for each of its delegates.
 class RegionStore {
  public:
   /// The result of get().

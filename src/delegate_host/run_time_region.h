@@ -17,7 +17,8 @@
 
 namespace parallax {
 
-/// Holds at most kKept bindings and kRefused refused combinations of sizes.
+/// Holds at most kKept bindings and kRefused refused combinations of sizes. Lists are searched
+/// linearly; both are short.
 class RunTimeRegion {
  public:
   static constexpr std::size_t kKept = 4, kRefused = 16;  ///< limits of the two lists

@@ -28,7 +28,8 @@ inline constexpr double kMaxSpread = 0.25;
 /// Rates that are older than this are measured again: drivers and clocks change.
 inline constexpr std::chrono::days kMaxAge{30};
 
-/// The rules for measuring and storing rates. Tests use other ones.
+/// The rules for measuring and storing rates. Tests use other ones. `now` is the system's clock: it
+/// is stored in files, so that other processes can compare it.
 struct RateRules {
   std::chrono::nanoseconds limit = kMeasuringTime;  ///< time limit of one call of measure()
   double most_spread = kMaxSpread;  ///< measurements with a larger spread are not stored
@@ -47,10 +48,12 @@ class DelegateRates {
 
   /// Measures the kinds that are not known, within the time limit and `memory`; blocks while
   /// another thread measures. Discards old measurements. Kinds for which memory was short are tried
-  /// again by a later call. Calls the delegate.
+  /// again by a later call. Calls the delegate. The calling thread holds no lock other than turns.
+  /// Results are saved before it returns, unless the machine was busy.
   void measure(const std::shared_ptr<const OpenDelegate>& delegate, const std::set<WorkKind>& kinds,
                const ProbeMemory& memory = {});
-  /// Returns the measurements, including times of runs so far.
+  /// Returns the measurements, including times of runs so far. A copy; medians of runs that differ
+  /// by 5 % or more from the stored time replace it.
   Calibration known() const;
   /// Returns the record that receives the times of a region's runs; one per key. `predicted`:
   /// seconds.
@@ -96,7 +99,7 @@ class DelegateRates {
       PX_GUARDED_BY(mutex_);  // indexed by key and share
 };
 
-/// The rates of a runtime's delegates. Thread-safe.
+/// The rates of a runtime's delegates. Thread-safe. An empty folder stores nothing.
 class RateStore {
  public:
   RateStore(std::filesystem::path folder, const Logger& log)

@@ -22,7 +22,8 @@ struct ProbeMemory {
   std::shared_ptr<DeviceLedger> host;    ///< arrays, weights and arenas of the CPU
 };
 
-/// The task and the result of one call of measure().
+/// The task and the result of one call of measure(). Filled in by the caller, except `spread`;
+/// lives during the call.
 struct Measuring {
   /// Kinds to measure; kinds that were measured, or that the delegate does not run, are removed.
   /// Those whose probes did not fit the memory stay.
@@ -36,7 +37,8 @@ struct Measuring {
   double spread = 0;
 };
 /// Measures the wanted kinds. Errors: the delegate's failure in a probe, whose kind is then no
-/// longer wanted; kBudgetExceeded.
+/// longer wanted; kBudgetExceeded. Samples that were taken before an error stay in `known`. Without
+/// memory for the launch's own probe, no other one is run.
 Status measure(const std::shared_ptr<const OpenDelegate>& delegate, Measuring& measuring,
                std::chrono::nanoseconds limit = kMeasuringTime);
 

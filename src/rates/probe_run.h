@@ -17,7 +17,8 @@
 
 namespace parallax {
 
-/// The minimum of a few runs, in seconds.
+/// The minimum of a few runs, in seconds. Three to seven runs after one that is not counted; fewer
+/// on a device that is slow.
 struct ProbeTimes {
   double whole = 0;
   double region = 0;             ///< from the start of the region to its end; 0: no region
@@ -40,7 +41,9 @@ class ProbeRun {
 
   /// Returns the predicted seconds on one core, from the rates of kernels.
   double predicted() const;
-  /// Runs the probe several times. Errors: those of the delegate; also if it does not answer.
+  /// Runs the probe several times. Errors: those of the delegate; also if it does not answer. A
+  /// device that does not answer within a second fails the probe (kLimitExceeded), and its memory
+  /// is kept until it does.
   Result<ProbeTimes> time(WorkerPool& pool);
 
  private:

@@ -24,13 +24,14 @@ std::filesystem::path rate_file(const std::filesystem::path& folder, const std::
 /// Returns the text of a file.
 std::string rates_text(const std::string& key, const KeptRates& kept);
 /// Parses the text of a file. Errors: kInvalidInput if it is damaged, of another version or for
-/// another key; those of parse_calibration().
+/// another key; those of parse_calibration(). `file` is for messages only. The checksum finds
+/// damage, not forgery: parse_calibration() checks all ranges.
 Result<KeptRates> parse_rates(std::string_view text, const std::string& key,
                               const std::string& file);
 
 /// Reads a file. Errors: kIo; those of parse_rates().
 Result<KeptRates> load_rates(const std::filesystem::path& path, const std::string& key);
-/// Replaces the file atomically. Errors: kIo.
+/// Replaces the file atomically. Errors: kIo. Does nothing if another process is writing the file.
 Status save_rates(const std::filesystem::path& path, const std::string& key, const KeptRates& kept);
 
 }  // namespace parallax

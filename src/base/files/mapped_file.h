@@ -62,7 +62,8 @@ struct NamedFile {
   std::shared_ptr<const MappedFile> file;
 };
 
-/// The file that a byte comes from, and the byte's offset in it.
+/// The file that a byte comes from, and the byte's offset in it. Identifies weights by file and
+/// offset, whatever their address.
 struct MappedPlace {
   FileIdentity identity;
   std::span<const std::byte> file;  ///< the whole file; valid while the MappedFile lives

@@ -32,7 +32,7 @@ class MemorySource {
   /// Returns whether memory comes from the user's allocator.
   bool is_users() const { return allocator_ != nullptr; }
   /// Requests small pages for `bytes`, unless the memory is the user's. A request that the system
-  /// refuses is ignored.
+  /// refuses is ignored. Content is kept.
   void want_small(std::span<std::byte> bytes) const {
     if (!is_users() && !bytes.empty()) parallax::want_small(bytes);
   }

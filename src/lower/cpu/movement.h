@@ -15,6 +15,7 @@ using Ints = std::vector<std::int64_t>;
 
 /// One node as a movement: element i of axis d of the output is element start[d] + i * step[d] of
 /// axis axes[d] of input `part`, whose elements begin at `offset` of the output's `joined` axis.
+/// Lists have an entry for each axis of the output.
 struct Movement {
   Ints axes, start, step;
   int joined = -1;    ///< Concat: the axis
@@ -25,6 +26,7 @@ struct Movement {
 /// count.
 std::optional<Ints> known_dims(const Shape& shape);
 
+/// REQUIRES: the product fits 63 bits, as that of known_dims() does.
 std::int64_t elements_in(const Ints& dims);
 
 /// Returns how `node` computes its output `output`; nullopt if it is not a movement, or its

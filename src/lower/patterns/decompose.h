@@ -13,7 +13,8 @@
 namespace parallax {
 
 /// Receives the nodes of a decomposition. A chain of nodes replaces one node: the last of them
-/// computes the value that the node computed.
+/// computes the value that the node computed. All references must outlive it. Types and shapes of
+/// new values are inferred by decompose().
 class Parts {
  public:
   Parts(Graph& graph, UniqueNames& names, Node node)
@@ -50,7 +51,8 @@ class Parts {
 };
 
 /// One way in which a node is fused. A node may be fused in several ways: its parts are then fused
-/// in the remaining ways.
+/// in the remaining ways. Both functions are pure; `write` is called only for nodes for which
+/// `applies` is true.
 struct Decomposition {
   std::string_view name;
   bool (*applies)(const Node& node);

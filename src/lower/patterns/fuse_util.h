@@ -16,7 +16,8 @@
 
 namespace parallax {
 
-/// The readers of each value, for the graph as it was at construction.
+/// The readers of each value, for the graph as it was at construction. Nodes that passes add later
+/// are not known; a node that reads a value twice counts once. O(V+E).
 class Readers {
  public:
   explicit Readers(const Graph& graph);
@@ -45,7 +46,7 @@ const Constant* float_constant(const Graph& graph, ValueId value);
 std::optional<float> scalar_constant(const Graph& graph, ValueId value);
 /// Computes an f32 constant and returns all of its elements; empty if that fails.
 std::vector<float> floats(const Constant& constant);
-/// Returns an f32 constant with a copy of `elements`.
+/// Returns an f32 constant with a copy of `elements`. REQUIRES: as many elements as `dims` say.
 Constant make_f32(const Dims& dims, const std::vector<float>& elements);
 
 /// Generates unique names.
@@ -66,7 +67,8 @@ class UniqueNames {
 /// Appends a constant value with a name derived from `name`.
 ValueId add_constant(Graph& graph, UniqueNames& names, std::string_view name, Constant constant);
 
-/// Changes `last` to compute `op`(`inputs`) with `attributes`, then `epilogue`.
+/// Changes `last` to compute `op`(`inputs`) with `attributes`, then `epilogue`. Outputs and name
+/// stay. Inputs that were read before may become unused.
 void rewrite_node(Graph& graph, NodeId last, OpKind op, std::vector<ValueId> inputs,
                   Attributes attributes, const Epilogue& epilogue = {});
 

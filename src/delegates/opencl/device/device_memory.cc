@@ -18,7 +18,7 @@ Result<std::unique_ptr<DeviceMemory>> DeviceMemory::allocate(std::shared_ptr<ClC
   {
     const ClContext::Commands commands(its);
     PX_RETURN_IF_ERROR(made->map(commands, where));
-    its.cl().clFinish(commands.queue());
+    PX_RETURN_IF_ERROR(cl_check("clFinish", its.cl().clFinish(commands.queue())));
   }
   made->host_ = where;
   return made;
@@ -78,7 +78,7 @@ std::byte* DeviceMemory::staging() {
     const ClContext::Commands commands(*context_);
     std::byte* where = nullptr;
     if (!made->map(commands, where)) return nullptr;
-    context_->cl().clFinish(commands.queue());
+    if (context_->cl().clFinish(commands.queue()) != CL_SUCCESS) return nullptr;
     made->host_ = where;
     staged_ = std::move(made);
   }

@@ -16,6 +16,10 @@
 //     node = "/conv1"
 //     predicted = 2.1e-3
 //     seconds = 2.6e-3
+//     [[splits]]                     # shares of rows that were tried for operators on both sides
+//     key = 4712                     # partition/region_key.h, of all nodes before the split
+//     share = 24                     # rows on the device, in 1 / kShares
+//     seconds = 1.9e-3
 //
 // A key that is unknown, missing, of another type or out of range is an error that names file and
 // line: stage kPartition, code kInvalidInput. Input is not trusted; no file makes the reader crash,

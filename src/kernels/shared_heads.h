@@ -1,5 +1,5 @@
 // Grouped-query attention, in which `group` query heads share one head of keys and values
-// (attribute kAttentionGroup). The axis of heads, the third from the end, is split in two: shared
+// (FusedAttentionParams::group). The axis of heads, the third from the end, is split in two: shared
 // heads, and the query heads that share one. Keys and values have size 1 along the second, so that
 // they broadcast. Nothing is copied: results are strided views. Pure. Kernels of FusedAttention and
 // the OpenCL delegate call these when a kernel is made.

@@ -1,5 +1,5 @@
-// Attributes of reductions: ReduceSum and its kin, ArgMax, ArgMin, TopK. ReduceMax and ReduceMin give
-// NaN if an element is NaN, ArgMax and ArgMin choose it, and TopK counts it as larger than any
+// Attributes of reductions: ReduceSum and its kin, ArgMax, ArgMin, TopK. ReduceMax and ReduceMin
+// give NaN if an element is NaN, ArgMax and ArgMin choose it, and TopK counts it as larger than any
 // number.
 #pragma once
 

@@ -31,7 +31,7 @@ void WorkerPool::wake(const Participant& self, std::int64_t wanted) {
   call(guests);
 }
 
-/// Wakes all threads; guests only if there is work for them.
+/// Wakes all parked threads. Guests stay parked: wake() calls those that are needed.
 void WorkerPool::wake_all() {
   const MutexLock lock(park_mutex_);
   Participant* none = nullptr;

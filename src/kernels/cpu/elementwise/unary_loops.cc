@@ -48,9 +48,9 @@ HWY_INLINE void map_powers(UnaryFunction f, const float* x, float* y, std::size_
   }
 }
 
-/// Returns the sine of each lane of x + quarter * pi / 2; `exact` is libm's function of x. Lanes that
-/// the polynomials do not reach are few: they alone are computed one by one, so that a result does
-/// not depend on its neighbours.
+/// Returns the sine of each lane of x + quarter * pi / 2; `exact` is libm's function of x. Lanes
+/// that the polynomials do not reach are few: they alone are computed one by one, so that a result
+/// does not depend on its neighbours.
 template <class F>
 HWY_INLINE FloatVec sine_or(FloatTag d, FloatVec x, std::int32_t quarter, F exact) {
   const auto near = hn::Lt(hn::Abs(x), hn::Set(d, 8192.0F));

@@ -9,10 +9,9 @@
 namespace parallax {
 
 /// A std::optional<T> whose value is on the heap. Copying copies the value; moving transfers the
-/// pointer and leaves the source empty.
-/// The value type must be copyable. sizeof(Boxed<T>) is the size of a pointer.
+/// pointer and leaves the source empty. The value type must be copyable. sizeof(Boxed<T>) is the
+/// size of a pointer. Used for members of values and nodes that few of them have.
 template <class T>
-/// Used for members of values and nodes that few of them have.
 class Boxed {
  public:
   Boxed() = default;
@@ -36,7 +35,7 @@ class Boxed {
   /// Returns whether there is a value, as has_value() does.
   explicit operator bool() const { return value_ != nullptr; }
   bool has_value() const { return value_ != nullptr; }
-  /// Access the value. REQUIRES: has_value().
+  /// Access the value. REQUIRES: has_value(). For a temporary box it is an rvalue.
   T& operator*() & { return *value_; }
   const T& operator*() const& { return *value_; }
   T&& operator*() && { return std::move(*value_); }

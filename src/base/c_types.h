@@ -22,8 +22,8 @@ namespace parallax {
 
 /// Returns a copy of `*given` with the fields of this version; fields beyond given->size are 0.
 /// Errors: kInvalidInput if `given` is null, or its size does not cover the size field itself.
-template <class Struct>
 /// Fields of later versions are dropped. At most given->size bytes are read.
+template <class Struct>
 Result<Struct> of_this_version(const Struct* given) {
   static_assert(std::is_trivially_copyable_v<Struct> && std::is_standard_layout_v<Struct>);
   static_assert(offsetof(Struct, size) == 0);

@@ -1,5 +1,9 @@
 // Arithmetic on sizes that come from a file: the result is nullopt instead of an overflow.
 // Thread-safety: pure functions.
+//
+// Used for dims, offsets and counts of models before memory is allocated or a range of a file is
+// read. A caller reports nullopt as an error of its own; for mere estimates base/saturating.h is
+// simpler.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +28,7 @@ inline std::optional<std::int64_t> checked_mul(std::int64_t a, std::int64_t b) {
   return r;
 }
 /// Returns `bytes` rounded up to a multiple of `alignment`, a power of two; nullopt on overflow.
-/// REQUIRES: bytes >= 0.
+/// REQUIRES: bytes >= 0. The result is at least `bytes`; 0 stays 0.
 inline std::optional<std::int64_t> checked_align(std::int64_t bytes, std::int64_t alignment) {
   auto r = checked_add(bytes, alignment - 1);
   if (r) *r &= ~(alignment - 1);

@@ -9,9 +9,9 @@
 namespace parallax {
 
 /// Converts a float or double to an integer: truncates towards zero and clamps to the range of To.
-/// NaN becomes 0, or for signed types of 32 and 64 bits their least value.
+/// NaN becomes 0, or for signed types of 32 and 64 bits their least value. The result does not
+/// depend on the CPU, unlike that of a plain cast.
 template <class To, class From>
-/// The result does not depend on the CPU, unlike that of a plain cast.
 To saturate(From x) {
   using Limits = std::numeric_limits<To>;
   // A NaN that is used as an index must be detected: the least i32 or i64 lies outside every
@@ -24,9 +24,8 @@ To saturate(From x) {
 }
 
 /// Converts a number of C++'s own types: wraps integers, converts floats to integers as saturate()
-/// does, and to bool as "not zero", which NaN is too.
+/// does, and to bool as "not zero", which NaN is too. Wrapping is modulo 2^bits of To.
 template <class To, class From>
-/// Wrapping is modulo 2^bits of To.
 To convert_number(From x) {
   if constexpr (std::is_same_v<To, bool>) {
     return x != From{0};

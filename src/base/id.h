@@ -11,13 +11,14 @@
 
 namespace parallax {
 
-/// An index into one kind of table; default-constructed ids are invalid ("absent").
+/// An index into one kind of table; default-constructed ids are invalid ("absent"). Four bytes;
+/// tables have at most 2^31 - 1 entries.
 template <class Tag>
-/// Four bytes; tables have at most 2^31 - 1 entries.
 struct Id {
   std::int32_t value = -1;  ///< negative: absent
 
   /// Returns whether the id refers to an entry. It may still be beyond the end of a given table.
+  /// Ids compare by their numbers, so an absent one is less than every valid one.
   bool valid() const { return value >= 0; }
   friend auto operator<=>(Id, Id) = default;
 };
@@ -29,9 +30,9 @@ using SymbolId = Id<struct SymbolTag>;
 using BranchId = Id<struct BranchTag>;
 
 /// A std::vector whose index type is `I`. Ids of entries are 0, 1, 2, ... in order of insertion.
-/// Not bounds-checked: indexing with an invalid id is undefined behaviour.
+/// Not bounds-checked: indexing with an invalid id is undefined behaviour. Not synchronised: as
+/// std::vector.
 template <class I, class T>
-/// Not synchronised: as std::vector.
 class IdVector {
  public:
   IdVector() = default;
@@ -70,7 +71,8 @@ class IdVector {
   auto begin() const { return items_.begin(); }
   auto end() const { return items_.end(); }
   /// The ids of all entries: for (NodeId id : graph.nodes.ids()) ... Entries that are added during
-  /// the loop are not visited.
+  /// the loop are not visited. The range does not refer to the vector, so it cannot dangle. Its
+  /// iterators have only what such a loop needs; they are no standard iterators.
   class IdRange {
    public:
     struct Iterator {

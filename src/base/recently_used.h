@@ -21,8 +21,9 @@ inline std::size_t mixed_hash(std::size_t hash, std::int64_t value) {
 }
 
 /// Owns its entries. The address of an entry stays valid until the entry is destroyed, also after
-/// forget_oldest(). Neither copyable nor movable: the index
-/// points to the entries.
+/// forget_oldest(). Neither copyable nor movable: the index points to the entries. Keys are
+/// compared with ==; keys that are equal must have equal hashes. The table itself has no limit: the
+/// owner decides when to call forget_oldest(), by the number of entries or by their bytes.
 template <class Key, class Value, class Hash = std::hash<Key>>
 class RecentlyUsed {
  public:

@@ -1,4 +1,5 @@
-// Measures elapsed wall-clock time with a monotonic clock. Thread-safety: a plain value.
+// Measures elapsed wall-clock time with a monotonic clock. Thread-safety: a plain value. The clock
+// does not jump if the time of the system is set.
 #pragma once
 
 #include <chrono>

@@ -22,10 +22,9 @@ inline tl::unexpected<Error> refuse(ErrorCode code, std::string message) {
 
 /// Calls a function that returns a Result and converts its exceptions to errors (base/caught.h).
 /// Marks the Call meanwhile. Errors: kUnsupported after an unsafe fork, without calling `function`;
-/// kOutOfMemory or kInternal for exceptions.
+/// kOutOfMemory or kInternal for exceptions. `function` runs on the calling thread, without locks
+/// of the wrapper's own; wrappers may be nested.
 template <class Function>
-/// `function` runs on the calling thread, without locks of the wrapper's own; wrappers may be
-/// nested.
 auto without_exceptions(Function function) -> decltype(function()) {
   const Call call;
   try {
@@ -37,9 +36,9 @@ auto without_exceptions(Function function) -> decltype(function()) {
 }
 
 /// Returns figure(), or a default-constructed value after an unsafe fork: for statistics, which
-/// have no way to report errors. Exceptions propagate.
+/// have no way to report errors. Exceptions propagate. Used for counters and sizes, such as those
+/// of a runtime's memory.
 template <class Function>
-/// Used for counters and sizes, such as those of a runtime's memory.
 auto unless_forked_during_call(Function figure) -> decltype(figure()) {
   const Call call;
   if (forked_during_call()) return {};

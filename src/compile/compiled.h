@@ -82,7 +82,8 @@ inline double predicted_work(const CompiledNode& node) {
 }
 
 /// Returns the predicted nanoseconds of a node's tiles on one core, which decide whether it is
-/// offered to other threads. Infinite if the shapes are unknown.
+/// offered to other threads. 0 for views; infinite for nodes that are neither views nor kPlanned,
+/// such as those of unknown shapes.
 double predicted_ns(const CompiledNode& node);
 
 /// Sizes are bytes. Indices are those of the context's graph, which it keeps alive.
@@ -133,7 +134,10 @@ bool in_region(const Compiled& compiled, NodeId id);
 /// them then.
 bool is_planned(const Compiled& compiled, BranchId region);
 
-/// Returns a kernel for `node` with concrete dims, which inference must have accepted.
+/// Returns a kernel for `node` with concrete dims, which inference must have accepted. Errors:
+/// those of make_inferred_kernel(). Weights that the kernel wants packed are only listed in
+/// NodeKernel::packings; bind() packs them. Mapped pages of constants of 64 KiB or more that the
+/// kernel does not read in place are released afterwards.
 Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId node,
                                     std::span<const Dims> inputs, std::span<const Dims> outputs);
 
@@ -141,10 +145,12 @@ Result<NodeKernel> make_node_kernel(const Compiled& compiled, NodeId node,
 const Constant* constant_of(const Compiled& compiled, ValueId id);
 
 /// Returns a plan of `compiled`, which replaces the branches, bytes and times in `options`. Errors:
-/// kBudgetExceeded. Pure function; allocates only its result.
+/// kBudgetExceeded. Pure function; allocates only its result. Branches of a step come heaviest
+/// first, so that no thread starts the longest one last.
 Result<Plan> plan_of(const Compiled& compiled, ScheduleOptions options);
 
-/// Returns the bytes of the arena that `plan` needs; nullopt if they do not fit 63 bits.
+/// Returns the bytes of the arena that `plan` needs; nullopt if they do not fit 63 bits. Rounded up
+/// to kAlignment.
 std::optional<std::int64_t> arena_bytes(const Plan& plan);
 
 }  // namespace parallax

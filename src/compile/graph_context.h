@@ -40,7 +40,8 @@ struct Delegation {
 
 /// The address ranges of constants: disjoint and ascending.
 using ConstantPlaces = std::vector<std::span<const std::byte>>;
-/// Merges the ranges of `constants`, which may overlap.
+/// Merges the ranges of `constants`, which may overlap. Ranges that touch are merged, too; empty
+/// ones are dropped.
 ConstantPlaces places_of(std::vector<std::span<const std::byte>> constants);
 /// Returns the ranges of a graph's constants and those of its bodies.
 ConstantPlaces places_of(const Graph& graph);
@@ -58,6 +59,7 @@ struct GraphContext {
   explicit GraphContext(Graph graph_in, Delegation delegation_in = {},
                         std::shared_ptr<Weights> shared = nullptr,
                         const ConstantPlaces* outlived_by = nullptr);
+  /// Releases the packed and copied forms of constants that `weights` outlives.
   ~GraphContext();
   GraphContext(const GraphContext&) = delete;
   GraphContext& operator=(const GraphContext&) = delete;
@@ -65,8 +67,10 @@ struct GraphContext {
   const Graph graph;
   const Delegation delegation;
   const BranchGraph branches;
-  const IdVector<NodeId, Position> position;  ///< position of each node in `branches`
-  const IdVector<NodeId, NodeId> alike;       ///< result of find_equivalent()
+  /// Position of each node in `branches`. A region without a substitute on the CPU counts as one
+  /// node, so all of its nodes have index 0.
+  const IdVector<NodeId, Position> position;
+  const IdVector<NodeId, NodeId> alike;  ///< result of find_equivalent()
   const std::shared_ptr<Weights> weights;
   PackedWeights& packed;
   ConstantStore& constants;

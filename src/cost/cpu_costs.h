@@ -33,6 +33,7 @@ enum class CostBasis : std::uint8_t {
   kRates,    ///< rates of its kernel on such a machine
 };
 /// A core on which a node may run. `rates` serve if no sample helps; both describe the same core.
+/// REQUIRES: speed > 0, because times are divided by it.
 struct CoreKind {
   double speed = 1;  ///< relative to the core on which samples were timed
   Core rates;
@@ -47,11 +48,15 @@ struct CpuCost {
 class CpuCosts {
  public:
   /// `samples` must outlive this object. If a node was timed several times, the last sample counts.
+  /// It must not change meanwhile either. A sample of 0 seconds counts for the same node only, not
+  /// for similar ones.
   explicit CpuCosts(const std::vector<NodeSample>& samples);
 
   /// Returns the cost of `node` on `core`, without its start. Similar are the three nearest samples
   /// of the same operator and kernel, by the logarithms of MACs and bytes; their rates are
-  /// averaged, the nearer the heavier. Time is linear in the samples of the kind.
+  /// averaged, the nearer the heavier. Time is linear in the samples of the kind. The rate is time
+  /// per MAC for nodes that have MACs, time per byte for others; a sample at distance d has the
+  /// weight 1 / (d^2 + 0.001).
   CpuCost cost(const NodeWork& node, const CoreKind& core) const;
 
  private:

@@ -1,5 +1,8 @@
 // The performance of a CPU in numbers: the few rates that describe a machine, and nodes that were
 // timed on it. Units: seconds, multiply-accumulates (MAC), bytes. Thread-safety: plain values.
+//
+// Simulated devices (simulate/) are described by these rates and samples. Plans of this machine use
+// kernel_seconds() alone.
 #pragma once
 
 #include <cstdint>

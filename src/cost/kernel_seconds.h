@@ -49,7 +49,8 @@ Core this_core();
 /// In seconds.
 inline constexpr double kNodeSeconds = 1e-6;  ///< to start a node
 
-/// The work of one node.
+/// The work of one node. Amounts are those of the whole node, all tiles together, and not negative.
+/// The text must live during the call only.
 struct KernelWork {
   OpKind op = OpKind::kIdentity;
   std::string_view kernel;  ///< its name in the catalogue

@@ -28,7 +28,7 @@ Refusal refusal_of_bind(ErrorCode code);
 /// Classifies an error of a run or of its copies: lack of memory is kMoment, others are kRegion.
 Refusal refusal_of_run(ErrorCode code);
 /// Returns the text that precedes the reason in messages, such as "with some sizes: "; empty for
-/// kRegion and kDevice.
+/// kRegion and kDevice. The text lives as long as the process.
 std::string_view scope_of(Refusal refusal);
 
 /// Nodes that a delegate refuses to run.

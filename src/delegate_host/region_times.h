@@ -41,7 +41,8 @@ class RegionTimes {
     const std::uint32_t at = count_.fetch_add(1, std::memory_order_relaxed);
     seconds_[at % kKept].store(static_cast<float>(seconds), std::memory_order_release);
   }
-  /// Returns the median of the last runs in seconds; nullopt before kEnough runs.
+  /// Returns the median of the last runs in seconds; nullopt before kEnough runs. An even number of
+  /// times gives the lower of the middle two. Times that are not positive are left out. Allocates.
   std::optional<double> median() const {
     const std::uint32_t count = count_.load(std::memory_order_acquire);
     if (count < kEnough) return std::nullopt;
@@ -78,7 +79,8 @@ class TimedScope {
   }
   TimedScope(const TimedScope&) = delete;
   TimedScope& operator=(const TimedScope&) = delete;
-  /// Records the time. Not called: the work failed and its time is ignored.
+  /// Records the time. Not called: the work failed and its time is ignored. REQUIRES: called at
+  /// most once.
   void succeeded() noexcept {
     if (alone_) times_->add(watch_.lap() * 1e-3);
   }

@@ -198,7 +198,8 @@ class TableReader {
 };
 
 /// Parses TOML and passes its table to `read`. Errors: kInvalidInput (stage kPartition) for invalid
-/// TOML, for more than `max_bytes` bytes, and for errors that `read` reports.
+/// TOML, for more than `max_bytes` bytes, and for errors that `read` reports. `read` gets the
+/// reader of the outermost table and returns a T; its result is dropped if there was an error.
 template <class T, class Read>
 /// `read(reader, report)` runs on the calling thread and returns a T, also after errors, which
 /// discard it. It need not call reader.finish(). `file` names the text in messages only. The size

@@ -11,10 +11,9 @@
 
 namespace parallax {
 
-/// Returns load(); kOutOfMemory if it throws for a lack of memory.
+/// Returns load(); kOutOfMemory if it throws for a lack of memory. `load` returns a Result. Other
+/// exceptions pass through. Whatever `load` had made is freed by then.
 template <class Load>
-/// `load` returns a Result. Other exceptions pass through. Whatever `load` had made is freed by
-/// then.
 auto within_memory(Load load) -> decltype(load()) {
   try {
     return load();

@@ -14,7 +14,9 @@
 
 namespace parallax {
 
-/// The life of a buffer, in steps and slots. Both ranges include their ends.
+/// The life of a buffer, in steps and slots. Both ranges include their ends. A joined buffer lives
+/// from the making of its first member to the last read of any. If a branch of a later step may run
+/// concurrently with a user, the life extends to the end of that branch.
 struct Lifetime {
   std::int64_t bytes = 0;  ///< rounded up to kAlignment; if 0, the buffer is in no list below
   std::int32_t first_step = 0, last_step = 0;
@@ -35,7 +37,8 @@ struct Timeline {
   std::int32_t slots() const { return slot_begin.back(); }
   /// Returns the buffers that the node of `slot` writes, largest first.
   std::span<const std::int32_t> made(std::int32_t slot) const { return made_.of(slot); }
-  /// Returns the buffers whose last reader is `slot`, or its maker if they have no reader.
+  /// Returns the buffers whose last reader is `slot`, or its maker if they have no reader. In the
+  /// order of their numbers.
   std::span<const std::int32_t> freed(std::int32_t slot) const { return freed_.of(slot); }
 
   /// Computes the timeline. REQUIRES: check_problem accepts `problem`, and its bytes together fit

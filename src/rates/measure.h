@@ -23,7 +23,7 @@ struct ProbeMemory {
 };
 
 /// The task and the result of one call of measure(). Filled in by the caller, except `spread`;
-/// lives during the call.
+/// lives during the call. One thread uses it at a time.
 struct Measuring {
   /// Kinds to measure; kinds that were measured, or that the delegate does not run, are removed.
   /// Those whose probes did not fit the memory stay.
@@ -38,7 +38,8 @@ struct Measuring {
 };
 /// Measures the wanted kinds. Errors: the delegate's failure in a probe, whose kind is then no
 /// longer wanted; kBudgetExceeded. Samples that were taken before an error stay in `known`. Without
-/// memory for the launch's own probe, no other one is run.
+/// memory for the launch's own probe, no other one is run. Blocks until the probes are done. They
+/// run on a pool of `threads` threads that lasts for this call.
 Status measure(const std::shared_ptr<const OpenDelegate>& delegate, Measuring& measuring,
                std::chrono::nanoseconds limit = kMeasuringTime);
 

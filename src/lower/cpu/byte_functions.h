@@ -16,7 +16,8 @@ struct RealBytes {
 };
 /// Returns the description of `value`; nullopt if it is not such a tensor.
 std::optional<RealBytes> real_bytes(const Graph& graph, ValueId value);
-/// Returns whether `node` is a QuantizeLinear to bytes with one known scale.
+/// Returns whether `node` is a QuantizeLinear to bytes with one known scale. False if it already
+/// has a table, which fuse_byte_tables makes.
 bool quantises_to_bytes(const Graph& graph, const Node& node);
 
 /// Finds for each value the bytes of which it is a function. The graph must not change.
@@ -28,10 +29,12 @@ class ByteFunctions {
   /// or `value` is not the result of elementwise nodes.
   ValueId root(ValueId value) const { return root_[value]; }
   /// Returns the value of `bytes`, the output of a QuantizeLinear, for each value of their root.
-  /// nullopt if the load's quota does not allow computing it.
+  /// nullopt if the load's quota does not allow computing it. Each node of the chain takes the work
+  /// of 256 elements from the quota. Chains have at most 16 nodes; a longer one continues from the
+  /// next bytes in it.
   std::optional<Constant> table(ValueId bytes) const;
   /// Returns the table of a DequantizeLinear with the first scale followed by a QuantizeLinear with
-  /// the second.
+  /// the second. nullopt if it cannot be computed, as for table().
   std::optional<Constant> requantisation(const RealBytes& from, const Node& quantize) const;
 
  private:

@@ -37,7 +37,7 @@ Status set_argument(const ClLibrary& cl, cl_kernel kernel, cl_uint& at, const vo
                     std::size_t bytes);
 
 /// Owns one reference to an OpenCL object, which the destructor releases. Move-only; empty if
-/// default-constructed.
+/// default-constructed. The library must outlive it, which it does: it is never unloaded.
 template <class T, auto kRelease>
 /// The library must outlive it, which holds for cl_library().
 class ClOwned {

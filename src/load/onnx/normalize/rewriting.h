@@ -37,10 +37,10 @@ class Rewriting : public OperatorWriter {
   bool reads_output(std::size_t i) const {
     return i < file_.node.outputs.size() && file_.node.outputs[i].valid();
   }
-  /// Takes an attribute of the node; finish() refuses those that nothing took.
+  /// Takes an attribute of the node; finish() refuses those that nothing took. `fallback`: ONNX's
+  /// default, returned if the attribute is absent and after a failure. Fails with kInvalidModel for
+  /// another type.
   template <class T>
-  /// `fallback`: ONNX's default, returned if the attribute is absent and after a failure. Fails
-  /// with kInvalidModel for another type.
   T take(std::string_view name, T fallback) {
     auto value = file_.take<T>(name);
     if (value) return value->value_or(std::move(fallback));

@@ -88,11 +88,10 @@ inline void append_floats(std::vector<float>& out, pbf_reader& field) {
 }
 
 /// Calls `read(field)` for every field of a message and turns what protozero throws into an Error.
-/// `read` must consume the field and returns a Status.
+/// `read` must consume the field and returns a Status. `what` names the message in the error:
+/// kInvalidModel, "truncated or malformed ...". An error of `read` ends the loop and is returned as
+/// it is. Fields come in the file's order, and repeated ones come repeatedly.
 template <class Read>
-/// `what` names the message in the error: kInvalidModel, "truncated or malformed ...". An error of
-/// `read` ends the loop and is returned as it is. Fields come in the file's order, and repeated
-/// ones come repeatedly.
 Status read_message(std::string_view what, std::string_view bytes, Read&& read) {
   try {
     pbf_reader field(bytes.data(), bytes.size());

@@ -104,7 +104,9 @@ class ByteReader {
     return 0;
   }
   /// Reads a number n of items. Fails unless the remaining bytes can hold n items of at least
-  /// `bytes` bytes, so that a caller may reserve memory for them. REQUIRES: bytes > 0.
+  /// `bytes` bytes, so that a caller may reserve memory for them. REQUIRES: bytes > 0. With the
+  /// size of an encoded item, not that of the object in memory, the items may still need a multiple
+  /// of the input's bytes.
   std::size_t count(std::size_t bytes = 1) {
     const std::uint64_t x = number();
     if (x <= bytes_.size() / bytes) return static_cast<std::size_t>(x);
@@ -123,7 +125,8 @@ class ByteReader {
   /// Reads a length and that many bytes. The result points into the input. Fails if fewer bytes are
   /// left than the length says; the result has no alignment.
   std::span<const std::byte> block() { return take(count()); }
-  /// Reads a length and that many characters. The result points into the input.
+  /// Reads a length and that many characters. The result points into the input. Not checked for
+  /// UTF-8; may contain zeros.
   std::string_view text() {
     const auto part = block();
     return {reinterpret_cast<const char*>(part.data()), part.size()};

@@ -65,7 +65,8 @@ inline Status check_deadline(const Deadline& deadline) {
 /// While it lives, a stop request of the caller wakes the threads that are in wait_within() with
 /// this deadline. Construct and destroy it without holding the mutex, which its callback locks. The
 /// mutex and the condition must outlive it. Without a stop source it costs nothing. The destructor
-/// waits for a callback that is running on another thread.
+/// waits for a callback that is running on another thread. The thread that requests the stop runs
+/// the callback, so it must not hold the mutex, nor a lock that comes after it in the lock order.
 class WakeOnStop {
  public:
   /// Registers the callback. If a stop was already requested, it runs now, on this thread.
@@ -97,7 +98,8 @@ inline bool wait_within(const Deadline& deadline, Mutex& mutex, Condition& condi
 }
 
 /// A mutex that a thread can wait for until a deadline. Cannot be used with Condition. It does not
-/// use std::timed_mutex because the ThreadSanitizer of GCC 12 misses how that is locked.
+/// use std::timed_mutex because the ThreadSanitizer of GCC 12 misses how that is locked. Not
+/// recursive: a thread that holds it would wait for itself until its deadline.
 class PX_THREAD_ATTRIBUTE(capability("mutex")) TimedMutex {
  public:
   TimedMutex() = default;

@@ -8,7 +8,8 @@
 namespace parallax {
 
 /// Returns free pages of the heap to the system; glibc would keep them for later allocations. Walks
-/// the whole heap, so runs do not call it. Does nothing with other C libraries.
+/// the whole heap, so runs do not call it. Does nothing with other C libraries. Blocks that are in
+/// use stay where they are.
 inline void free_heap_pages() {
 #ifdef __GLIBC__
   (void)::malloc_trim(0);

@@ -83,7 +83,7 @@ inline constexpr bool kLocksAreChecked = true;
 #endif
 
 /// The locks that a thread holds, at most 32. More than 32 would fail an assertion; no path holds
-/// nearly that many.
+/// nearly that many. Locks may be released in any order.
 class HeldLocks {
  public:
   /// Returns the locks of the calling thread; always empty in builds that do not check them.

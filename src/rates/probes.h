@@ -12,7 +12,7 @@
 
 namespace parallax {
 
-/// One probe.
+/// One probe. Texts of all_probes() live as long as the process.
 struct Probe {
   WorkKind kind = WorkKind::kElementwise;
   std::string_view dims;  ///< dims of `x`, f32
@@ -26,14 +26,16 @@ std::span<const Probe> all_probes();
 /// Returns the work alone, for the CPU: `x` is the input and `y` the output. Errors: those of
 /// parsing and inference.
 Result<Graph> probe_graph(const Probe& probe);
-/// The work between two nodes of the CPU, like a region in a model, so that its inputs and outputs
-/// are not the caller's memory. `region`: the nodes in between, made of operators that `delegate`
-/// has; empty if it does not run them.
+/// The work between two nodes of the CPU, named "before" and "behind", like a region in a model, so
+/// that its inputs and outputs are not the caller's memory. `region_of`: region 0 for the nodes in
+/// between, fused into operators that the delegate has if possible; invalid for the other two.
 struct SurroundedProbe {
   Graph graph;
   IdVector<NodeId, RegionId> region_of;
   bool runs = false;  ///< whether the delegate runs the work
 };
+/// Builds the graph and asks the description of `delegate` about each node; does not call the
+/// delegate. Errors: those of parsing, inference and fusing.
 Result<SurroundedProbe> surrounded_probe(const Probe& probe, const Delegate& delegate);
 
 }  // namespace parallax

@@ -14,7 +14,8 @@
 
 namespace parallax {
 
-/// An open regular file and a lock on it (flock). The destructor releases the lock.
+/// An open regular file and a lock on it (flock). The destructor releases the lock. A thread that
+/// opens a file twice, once or more for writing, waits for itself.
 class LockedFile {
  public:
   /// kRead: shared with other readers. kWrite: exclusive; creates the file if it is missing.

@@ -23,7 +23,8 @@ struct Id {
   friend auto operator<=>(Id, Id) = default;
 };
 
-/// Indices of nodes, values, symbols and branches; each into the table of its owner.
+/// Indices of nodes, values, symbols and branches; each into the table of its owner. An id of one
+/// graph has no meaning in another, such as a body or a rewritten graph.
 using NodeId = Id<struct NodeTag>;
 using ValueId = Id<struct ValueTag>;
 using SymbolId = Id<struct SymbolTag>;
@@ -47,6 +48,7 @@ class IdVector {
   typename std::vector<T>::const_reference operator[](I id) const {
     return items_[static_cast<std::size_t>(id.value)];
   }
+  /// Return the number of entries, and whether there are none.
   std::size_t size() const { return items_.size(); }
   bool empty() const { return items_.empty(); }
   /// Returns whether there is an entry with this id; false for invalid ids.

@@ -7,7 +7,7 @@
 
 namespace parallax {
 
-/// Starts when it is constructed.
+/// Starts when it is constructed. Copies run independently from the same start.
 class Stopwatch {
  public:
   /// Returns the milliseconds since the last call, or since construction, and restarts.

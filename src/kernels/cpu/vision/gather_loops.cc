@@ -14,11 +14,12 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-void gather_sums(const float* plane, const GatheredTaps& taps, float* y) {
-  const FloatTag d;
-  const hn::RebindToSigned<FloatTag> di;
+/// Writes the results from i on in whole vectors of D, and returns the first that is left.
+template <class D>
+HWY_INLINE std::size_t gather_vectors(D d, const float* plane, const GatheredTaps& taps,
+                                      std::size_t i, float* y) {
+  const hn::RebindToSigned<D> di;
   const std::size_t lanes = hn::Lanes(d);
-  std::size_t i = 0;
   for (; i + lanes <= taps.n; i += lanes) {
     auto sum = hn::Zero(d);
     for (std::size_t t = 0; t < taps.taps; ++t) {
@@ -28,14 +29,12 @@ void gather_sums(const float* plane, const GatheredTaps& taps, float* y) {
     }
     hn::StoreU(sum, d, y + i);
   }
-  for (; i < taps.n; ++i) {
-    float sum = 0;
-    for (std::size_t t = 0; t < taps.taps; ++t) {
-      const float weight = taps.weight[t * taps.stride + i];
-      if (weight != 0.0F) sum += weight * plane[taps.index[t * taps.stride + i]];
-    }
-    y[i] = sum;
-  }
+  return i;
+}
+
+void gather_sums(const float* plane, const GatheredTaps& taps, float* y) {
+  const std::size_t i = gather_vectors(FloatTag(), plane, taps, 0, y);
+  gather_vectors(hn::CappedTag<float, 1>(), plane, taps, i, y);  // rounds as whole vectors do
 }
 
 }  // namespace HWY_NAMESPACE

@@ -102,6 +102,23 @@ TEST(CpuGridSample, AgreesWithReference) {
   }
 }
 
+TEST(CpuGridSample, GivesAPlaceTheSameBitsWhereverItLies) {
+  const auto sample = [](const std::vector<float>& at) {
+    const auto places = static_cast<std::int64_t>(at.size() / 2);
+    const auto y = run_kernel(
+        {OpKind::kGridSample,
+         test_inputs(random_floats({1, 1, 9, 11}, 1), test_tensor<float>({1, places, 1, 2}, at)),
+         test_attributes({{"mode", std::string("cubic")}})},
+        KernelLibrary::kCpu);
+    return y ? test_values<float>((*y)[0]) : std::vector<float>{};
+  };
+  const std::vector<float> at = test_values<float>(random_floats({37, 2}, 2, -1.0F, 1.0F));
+  const std::vector<float> together = sample(at);
+  ASSERT_EQ(together.size(), 37U);
+  for (std::size_t i = 0; i < together.size(); ++i)
+    EXPECT_EQ(sample({at[2 * i], at[2 * i + 1]}), std::vector<float>{together[i]});
+}
+
 TEST(CpuResize, FiltersAsReference) {
   for (const char* layout : {"NCHW", "NHWC"}) {
     for (const char* mode : {"linear", "cubic"}) {

@@ -217,7 +217,8 @@ struct FileSignature {
   std::vector<FileTensor> inputs, outputs;
 };
 
-/// All weights of one element type: initializers, Constant nodes, TFLite's constant tensors.
+/// All weights of one element type: initializers, Constant nodes, TFLite's constant tensors. A
+/// sparse initializer counts with the values that the file has, without its zeros.
 struct FileWeights {
   std::string type;             ///< as FileTensor::type
   int tensors = 0;              ///< number of tensors

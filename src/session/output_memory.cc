@@ -36,9 +36,17 @@ Status check_memory(std::string_view name, const MutableTensorView& view) {
                 fmt::format("the memory for output '{}' is not aligned to its element size", name));
 }
 
+/// Returns whether a tensor of `object`, or of its elements, has a byte of `bytes`.
+bool overlap(std::span<const std::byte> bytes, const Object& object) {
+  return overlap(bytes, object.tensor_view().bytes) ||
+         std::ranges::any_of(object.elements(),
+                             [bytes](const Object& each) { return overlap(bytes, each); });
+}
+
 bool overlaps_input(const MutableTensorView& view, std::span<const NamedInput> inputs) {
-  return std::ranges::any_of(
-      inputs, [&](const NamedInput& input) { return overlap(view.bytes, input.tensor.bytes); });
+  return std::ranges::any_of(inputs, [&](const NamedInput& input) {
+    return overlap(view.bytes, input.tensor.bytes) || overlap(view.bytes, input.object);
+  });
 }
 
 tl::unexpected<Error> shared_memory(std::string_view name) {

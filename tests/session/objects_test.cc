@@ -154,6 +154,23 @@ TEST(Objects, ErrorsNameTheNode) {
   EXPECT_THAT(missing.error().message, HasSubstr("input 's' (sequence f32 [_]) is missing"));
 }
 
+TEST(Objects, OutputsMayNotOverlapTheirTensors) {
+  auto session = Session::create(model_of(kAt));
+  ASSERT_TRUE(session);
+  auto memory = Tensor::allocate(DType::kF32, {1}), other = Tensor::allocate(DType::kF32, {1});
+  ASSERT_TRUE(memory && other);
+  const Object zero = position(0);
+  const std::vector inputs = {input("s", Object::sequence({Object::view(memory->view())})),
+                              input("p", zero)};
+  std::vector<MutableTensorView> outputs = {memory->mutable_view()};
+  const auto refused = session->run_into(inputs, outputs);
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("output 'z' overlaps an input"));
+  outputs = {other->mutable_view()};
+  const auto run = session->run_into(inputs, outputs);
+  EXPECT_TRUE(run) << run.error().to_string();
+}
+
 TEST(Objects, OtherRunsRefuseThem) {
   auto session = Session::create(model_of(kLoop));
   ASSERT_TRUE(session);

@@ -97,6 +97,7 @@ class Describer {
       report_.bodies.push_back(*body);
     }
     for (const OnnxTensor& tensor : graph.initializers) add_weight(tensor);
+    for (const OnnxSparseTensor& tensor : graph.sparse_initializers) add_weight(tensor.values);
     for (std::size_t i = 0; i < graph.nodes.size(); ++i)
       PX_RETURN_IF_ERROR(add_node(graph.nodes[i], i, depth));
     if (depth > 0) return {};
@@ -108,6 +109,8 @@ class Describer {
   void add_ports(const OnnxGraph& graph) {
     std::set<std::string_view> initializers;
     for (const OnnxTensor& tensor : graph.initializers) initializers.insert(tensor.name);
+    for (const OnnxSparseTensor& tensor : graph.sparse_initializers)
+      initializers.insert(tensor.values.name);
     for (const OnnxValueInfo& input : graph.inputs) {
       const bool initialized = initializers.contains(input.name);
       if (initialized && report_.format_version < 4) continue;

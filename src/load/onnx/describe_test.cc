@@ -77,9 +77,15 @@ TEST(DescribeOnnx, CountsWeightsOfEveryTypeThatOnnxHas) {
        raw_tensor("nibbles", 22, {3}, "xx"), tensor_head("words", kOnnxString, {7}),
        tensor_head("huge", kOnnxFloat, {std::int64_t{1} << 40, std::int64_t{1} << 40}),
        tensor_head("negative", kOnnxFloat, {-1})},
-      {value_info("x", kOnnxFloat, {Dim(2)}), value_info("half", kOnnxHalf, {Dim(3), Dim(5)})},
+      {value_info("x", kOnnxFloat, {Dim(2)}), value_info("half", kOnnxHalf, {Dim(3), Dim(5)}),
+       value_info("sparse", kOnnxFloat, {Dim(2), Dim(3)})},
       {value_info("y")}};
-  const auto report = describe(model(graph));
+  const std::string sparse = message([](protozero::pbf_writer& w) {
+    w.add_message(15, message([](protozero::pbf_writer& tensor) {
+                    tensor.add_message(1, float_tensor("sparse", {3}, {1, 2, 3}));
+                  }));
+  });
+  const auto report = describe(fields(graph.bytes() + sparse, {opset_import(17)}));
   ASSERT_TRUE(report) << report.error().to_string();
   std::vector<std::string> weights;
   for (const FileWeights& each : report->weights) {
@@ -87,10 +93,11 @@ TEST(DescribeOnnx, CountsWeightsOfEveryTypeThatOnnxHas) {
                       std::to_string(each.parameters) + " " + std::to_string(each.bytes));
   }
   EXPECT_THAT(weights,
-              ElementsAre("float16 1 15 30", "float32 3 2 8", "int4 1 3 2", "string 1 7 0"));
-  ASSERT_EQ(report->inputs.size(), 2U);
+              ElementsAre("float16 1 15 30", "float32 4 5 20", "int4 1 3 2", "string 1 7 0"));
+  ASSERT_EQ(report->inputs.size(), 3U);
   EXPECT_FALSE(report->inputs[0].has_default);
   EXPECT_TRUE(report->inputs[1].has_default) << "an initializer";
+  EXPECT_TRUE(report->inputs[2].has_default) << "a sparse initializer";
 }
 
 TEST(DescribeOnnx, AnOperatorSetThatIsNotReadSupportsNothing) {

@@ -164,7 +164,7 @@ OnnxRule onnx_rule(std::string_view domain, std::string_view op_type) {
   return {kind_of(domain, op_type).value_or(OpKind::kIdentity), nullptr};
 }
 
-/// `name` or, where that is taken, name_1, name_2, ... Each number is tried once.
+/// Sets input `i`; inputs before it that the node lacks are left out.
 void FileNode::set_input(std::size_t i, ValueId value) {
   if (node.inputs.size() <= i) node.inputs.resize(i + 1);
   node.inputs[i] = value;

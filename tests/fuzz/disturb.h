@@ -13,7 +13,7 @@ bool is_exact(OpKind op);
 /// Whether a small result may be what is left of larger elements.
 bool cancels(OpKind op);
 
-/// Whether it adds up many terms, so that its kernels may leave another rest of 0.
+/// Whether it adds up many terms, so that kernels may leave different remainders of 0.
 bool sums(OpKind op);
 
 /// Whether a fast kernel may give NaN beside the elements that an infinity or NaN among the inputs

@@ -274,7 +274,7 @@ Result<std::vector<Constant>> interpret(const CaseNode& node, const Scope& scope
     for (const std::string& name : node.outputs) noise.open->insert_or_assign(name, node.op);
   if (noise.size > 0 && spreads_nan(node, given))
     std::ranges::transform(outputs, outputs.begin(), all_nan);
-  if (is_exact(node.op) || (noise.lifts && !sums(node.op))) return outputs;
+  if (is_exact(node.op) || (noise.shifts && !sums(node.op))) return outputs;
   float largest = 0;
   for (const Constant* input : given)
     if (input != nullptr && cancels(node.op))
@@ -289,7 +289,7 @@ Result<std::vector<Constant>> interpret(const CaseGraph& graph, std::span<const 
   Scope scope(around);
   for (const auto& [name, constant] : graph.constants) scope.set(name, constant);
   for (std::size_t i = 0; i < graph.inputs.size(); ++i) {
-    scope.set(graph.inputs[i].name, around == nullptr && !noise.lifts
+    scope.set(graph.inputs[i].name, around == nullptr && !noise.shifts
                                         ? disturbed(inputs[i], noise, largest_magnitude(inputs[i]))
                                         : inputs[i]);
   }

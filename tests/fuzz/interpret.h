@@ -39,9 +39,9 @@ struct Noise {
   /// Instead, elements below `size` of the largest magnitude, of what they are sums of too, become
   /// 0: what is left of larger ones may be rounded away.
   bool flushes = false;
-  /// Instead, such elements of sums become others below that: terms that cancel leave a rest which
-  /// depends on their order.
-  bool lifts = false;
+  /// Instead, elements of sums change by up to `size` of that magnitude: terms that cancel leave a
+  /// remainder that depends on their order.
+  bool shifts = false;
   /// Gets what nodes give of which is_open() (open.h) holds, bodies' nodes too.
   std::map<std::string, OpKind, std::less<>>* open = nullptr;
 };

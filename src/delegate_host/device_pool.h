@@ -75,7 +75,7 @@ class DevicePool : public std::enable_shared_from_this<DevicePool> {
  private:
   /// Idle pieces by size.
   using Idle = std::multimap<std::size_t, std::unique_ptr<DevicePiece>>;
-  /// Removes and returns the smallest idle piece that suffices. Null if there is none, or if
+  /// Removes and returns the smallest idle piece that suffices. Null if no piece does, or if
   /// allocating a new one wastes less memory and fits the pool.
   std::unique_ptr<DevicePiece> take_idle(std::size_t bytes) PX_REQUIRES(mutex_);
   /// Returns the limit for all bytes of the pool while pieces are idle.

@@ -13,7 +13,7 @@
 
 namespace parallax {
 
-/// An Error of stage kLoad. `node`: name of the node at fault, copied; empty if there is none or
+/// An Error of stage kLoad. `node`: name of the node at fault, copied; empty if no node is or
 /// the caller adds it.
 inline Error load_error(ErrorCode code, std::string message, std::string_view node = {}) {
   return Error{Stage::kLoad, code, std::string(node), std::move(message)};

@@ -21,7 +21,7 @@ using Strings = std::vector<std::string>;
 class IntReader {
  public:
   explicit IntReader(Ints list) : list_(std::move(list)) {}
-  /// Nothing where the next is not in [low, high], or there is none.
+  /// Nullopt if the next is not in [low, high], or at the end.
   std::optional<std::int64_t> next(std::int64_t low, std::int64_t high) {
     if (at_ >= list_.size() || list_[at_] < low || list_[at_] > high) return std::nullopt;
     return list_[at_++];

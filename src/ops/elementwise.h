@@ -21,8 +21,8 @@ InferResult infer_unary(const InferContext& context) {
   return one_output(x.dtype, x.shape, std::move(content));
 }
 
-/// Returns the broadcast shape of all present inputs; that of a scalar if there is none. Errors:
-/// kInvalidModel if two certainly do not broadcast.
+/// Returns the broadcast shape of all present inputs; that of a scalar if no input is present.
+/// Errors: kInvalidModel if two certainly do not broadcast.
 Result<Shape> broadcast_inputs(const InferContext& context);
 
 /// Infers any number of inputs of one type of `kTypes`, and an output of that type and of their

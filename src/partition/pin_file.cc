@@ -96,7 +96,7 @@ std::string pins_entry(std::uint64_t sizes, const PinnedPlans::Regions& regions)
 }
 
 std::size_t incomplete_pins_entry(std::string_view text) {
-  const std::size_t line = text.rfind('\n') + 1;  // 0 if there is none
+  const std::size_t line = text.rfind('\n') + 1;  // 0 if there is no newline
   if (line < text.size() && kEntry.starts_with(text.substr(line))) return line;
   const std::size_t entry = text.rfind(kEntry);
   if (entry == std::string_view::npos || text.find(kEntryEnd, entry) != std::string_view::npos)

@@ -45,7 +45,8 @@ struct DelegatedPlan {
   std::vector<BodyPlan> bodies;
   std::string body;        ///< prefix of its node names in the model, "loop/body/"; or empty
   std::int32_t first = 0;  ///< number of its first region among all regions of the model
-  std::int64_t trips = 1;  ///< trips in a run through all loops around it, as far as known
+  /// Trips in a run through all loops around it, counting 1 for each loop of unknown length.
+  std::int64_t trips = 1;
 };
 
 /// The regions of one body of a node.

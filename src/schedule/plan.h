@@ -81,13 +81,13 @@ inline constexpr double kLikeSlack = 1.02;
 inline constexpr double kBytesPerThread = 0.05;
 inline constexpr double kWorthTime = 0.05;
 
-/// Makes a plan. Within each layer the groups of `refine` run concurrently as far as the budget
-/// allows: of each group the subset that `admission` chooses (schedule/admission.h) whose peaks fit
-/// next to the bytes that stay live; under kPaper the remaining branches follow one by one, under
-/// kTimeSaved they are considered again. If the offsets still do not fit, layers are made
-/// sequential, those with the largest demand first, until they do. Steps follow the layers or, if
-/// that keeps fewer bytes live, the order of branch ids as far as dependencies allow: layer_of_step
-/// need not ascend.
+/// Makes a plan. Within each layer the groups of `refine` run concurrently to the extent that the
+/// budget allows: of each group the subset that `admission` chooses (schedule/admission.h) whose
+/// peaks fit next to the bytes that stay live; under kPaper the remaining branches follow one by
+/// one, under kTimeSaved they are considered again. If the offsets still do not fit, layers are
+/// made sequential, those with the largest demand first, until they do. Steps follow the layers or,
+/// if that keeps fewer bytes live, the order of branch ids wherever dependencies allow:
+/// layer_of_step need not ascend.
 ///
 /// If the buffers of `like` differ only in their sizes, its steps are reused with offsets in the
 /// same order, unless these exceed the paper's placement, or the lower bound by more than they did

@@ -44,7 +44,7 @@ LayeredSteps admit(const LayeredSteps& layered, const BranchGraph& branches,
 /// Splits the steps of each layer i with layers[i] into single branches, in the order of ids.
 LayeredSteps make_sequential(const LayeredSteps& steps, const std::vector<bool>& layers);
 
-/// Returns the same steps in the model's order, as far as dependencies allow: the next step is
+/// Returns the same steps in the model's order, wherever dependencies allow: the next step is
 /// always the ready one with the lowest branch id. Often keeps fewer bytes live than the order of
 /// layers, which starts every branch as early as possible.
 LayeredSteps in_model_order(const LayeredSteps& steps, const BranchGraph& branches);

@@ -5,8 +5,8 @@
 //
 // A run calls one of the functions, and holds the result until it ends; RunsInProgress::Run must be
 // older than that result. Functions block the calling thread: for other runs, for threads that plan
-// the same binding, and while planning and packing. Calls of delegates and of the user's allocator
-// are made with no locks held but turns.
+// the same binding, and while planning and packing. Delegates and the user's allocator
+// are called with no locks held but turns.
 #pragma once
 
 #include <cstdint>

@@ -15,11 +15,14 @@ REFUSED = [
     ("a.cc", "// Runs all of them at\n// once.", '1: "at once": write concurrently, or immediately'),
     ("a.md", "# A\n\nIt begins anew.", '3: "anew": write again'),
     ("a.cc", 'log("the memory of the user\'s.");', '1: "of the user\'s": write the user\'s ...'),
+    ("a.h", "/// The user's allocator, null if there is\n/// none.", '1: "is none": write there is no ..., or null'),
+    ("a.md", "Two builds\nrun in turns.", '2: "in turns": write alternating, or one after the other'),
+    ("a.md", "It holds as far as it is known.", '1: "as far as": write if, up to, or to the extent that'),
     ("a.py", "# By name.", '1: begins with "By": By name.'),
 ]
 ALLOWED = [
     ("a.h", "/// Returns the number\n/// of blocks."),
-    ("a.h", "/// The memory of the user's allocator, null if there is none."),
+    ("a.h", "/// The user's memory, null if there is no allocator; allocations run in turn."),
     ("a.py", "if it is None:\n    run_beside_it()"),
     ("a.md", "What could not be kept stands next to it."),
 ]

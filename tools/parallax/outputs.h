@@ -14,7 +14,7 @@ namespace parallax::cli {
 Status make_output_folder(const std::filesystem::path& folder);
 /// Removes what earlier runs wrote there.
 void remove_outputs(const std::filesystem::path& folder);
-/// The same of the folders 'first', 'first + 1', ... in it, as far as earlier runs wrote them.
+/// Likewise for the folders 'first', 'first + 1', ... in it, up to the first without such files.
 void remove_numbered_outputs(const std::filesystem::path& folder, int first);
 /// Writes all files or none; objects as .pb whatever the format. Those that an earlier outputs.json
 /// of the folder lists go away; no other file does. Errors: kIo.

@@ -18,9 +18,9 @@ class AlignedBytes {
  public:
   /// Allocates `bytes` bytes, not initialized, from `source`, or from the system if it is null.
   /// System memory from 2 MiB on is aligned to large pages. Errors: kOutOfMemory (stage kCompile).
-  /// Sizes are rounded up to 64 bytes, and 0 to one such unit; negative ones are errors. Memory of
-  /// the user's allocator is writable too. If `source` has an allocator, its thread may hold only
-  /// turns (MemorySource::allocate()).
+  /// Sizes are rounded up to 64 bytes, and 0 to one such unit; negative ones are errors. Memory
+  /// from an allocator that the user gave is writable too. If `source` has an allocator, its thread
+  /// may hold only turns (MemorySource::allocate()).
   static Result<AlignedBytes> allocate(std::int64_t bytes, MemorySource* source = nullptr);
   /// Refers to shared memory and keeps its owner alive. Do not write through data(). It need not be
   /// aligned to 64 bytes. A null owner means that the memory outlives this object: it is then never

@@ -23,7 +23,7 @@ class PnmReader {
   bool good() const { return good_; }
   const ImageSize& size() const { return size_; }
   bool coloured() const { return kind_ == 3 || kind_ == 6; }
-  /// Returns the next sample as a byte. If there is none, good() becomes false.
+  /// Returns the next sample as a byte. At the end of the data, good() becomes false.
   std::uint8_t sample(std::int64_t x) {
     std::int64_t value = 0;
     if (kind_ == 1) {

@@ -60,7 +60,7 @@ Result<Words> words_of(const ObjectCall& call, const TfIdfVectorizerParams& para
 /// A tree of n-grams: an edge for each word from each beginning.
 class NGrams {
  public:
-  /// Returns the child that `word` leads to, -1 if there is none.
+  /// Returns the child that `word` leads to, -1 if it leads to no child.
   std::int64_t next(std::int64_t node, std::int64_t word) const {
     const auto found = edges_.find({node, word});
     return found == edges_.end() ? -1 : found->second;

@@ -106,8 +106,8 @@ Result<Definitions> define_names(OnnxGraph& graph) {
   return names;
 }
 
-/// Returns the definition of a name that is read; null if there is none. A definition in the graphs
-/// around becomes a capture.
+/// Returns the definition of a name that is read; null if there is no such definition. A definition
+/// in the graphs around becomes a capture.
 const Definition* read(CheckedGraph& checked, const Scope& scope, std::string_view name) {
   auto found = checked.names.find(name);
   if (found == checked.names.end()) {

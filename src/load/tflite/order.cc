@@ -33,7 +33,7 @@ class OperatorOrder {
   std::span<const std::int32_t> inputs(std::size_t op) const {
     return elements_of(graph_.operators()->Get(static_cast<flatbuffers::uoffset_t>(op))->inputs());
   }
-  /// Returns the operator that makes a tensor, which may be -1; kNone if there is none.
+  /// Returns the operator that makes a tensor, which may be -1; kNone if no operator does.
   std::int32_t writer(std::int32_t tensor) const {
     return tensor == -1 ? TfliteUses::kNone : uses_[static_cast<std::size_t>(tensor)].writer;
   }

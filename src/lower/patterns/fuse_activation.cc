@@ -56,7 +56,7 @@ std::optional<Activation> activation_of(const Graph& graph, const Node& node,
   return why.empty() ? std::optional(activation) : std::nullopt;
 }
 
-/// Returns the product into which `activation` might move; null if there is none.
+/// Returns the product into which `activation` might move; null if there is no such product.
 const Node* product_before(const Graph& graph, const Node& activation) {
   const Value& x = graph.values[activation.inputs[0]];
   if (x.kind != ValueKind::kResult || !x.producer.valid() || x.dtype != DType::kF32) return nullptr;

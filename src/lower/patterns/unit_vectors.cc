@@ -96,7 +96,7 @@ ValueId UnitVectors::inverted(ValueId value) const {
 }
 
 /// Returns the operand of a Clip or Max with a lower bound, which goes to `low`; `value` itself,
-/// with `low` unchanged, if there is none.
+/// with `low` unchanged, if it is neither.
 ValueId UnitVectors::without_lower_bound(ValueId value, float& low) const {
   const auto take = [&](ValueId bound) {
     const auto number = scalar_constant(graph_, bound);

@@ -27,9 +27,9 @@ struct CoExecution {
 };
 
 /// Returns the best split if it is predicted to be faster than `whole`, the partition of the
-/// unsplit graph; nullopt if there is none or predictions are missing. `options`: those of `whole`,
-/// with cpu_seconds. If its calibration has splits of the graph, the share is the next one to be
-/// timed, whatever is predicted.
+/// unsplit graph; nullopt if no split is faster or predictions are missing. `options`: those of
+/// `whole`, with cpu_seconds. If its calibration has splits of the graph, the share is the next one
+/// to be timed, whatever is predicted.
 std::optional<CoExecution> co_execution(const Graph& graph, const Binding& binding,
                                         const Delegate& delegate, const PartitionOptions& options,
                                         const Partition& whole);

@@ -25,7 +25,7 @@ bool starts_with(Bytes bytes, std::string_view text) {
                     [](char c, std::byte b) { return static_cast<std::byte>(c) == b; });
 }
 
-// The contents of the segment that has EXIF data, behind its name; empty if there is none.
+// Returns the contents of the segment with EXIF data, after its name; empty without such a segment.
 Bytes exif_segment(Bytes file) {
   constexpr std::string_view kName("Exif\0\0", 6);
   constexpr std::size_t kMarker = 0xFF, kApp1 = 0xE1, kStartOfScan = 0xDA;

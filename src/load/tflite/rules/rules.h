@@ -21,10 +21,10 @@ struct TfliteRule {
   std::string_view custom = {};  ///< the name of a CUSTOM operator
 };
 
-/// Returns the rule of an operator on real numbers; null if there is none. Rows live as long as the
-/// program.
+/// Returns the rule of an operator on real numbers; null if it has no rule. Rows live as long as
+/// the program.
 const TfliteRule* tflite_rule(const schema::OperatorCode& code);
-/// Returns the rule where input 0 is complex; null if there is none.
+/// Returns the rule where input 0 is complex; null if it has no such rule.
 const TfliteRule* tflite_complex_rule(const schema::OperatorCode& code);
 
 /// Whether the operator runs subgraphs (assemble_calls.cc).

@@ -1,9 +1,9 @@
-// Wrappers for public entry points: convert exceptions to errors, and reject calls after an unsafe
-// fork. Thread-safe.
+// Wrappers for public entry points: convert exceptions to errors, and reject calls in a process
+// that was forked while another thread was in a call (an unsafe fork). Thread-safe.
 //
 // Exceptions do not leave the public API: a function that returns a Result runs inside
-// without_exceptions(). Both wrappers hold a Call (base/machine/fork.h) while they run, so that a
-// fork() meanwhile is noticed in the child.
+// without_exceptions(). Both wrappers hold a Call (base/machine/fork.h) while they run, so that the
+// child of a fork() during the call can tell.
 #pragma once
 
 #include <string>
@@ -21,9 +21,9 @@ inline tl::unexpected<Error> refuse(ErrorCode code, std::string message) {
 }
 
 /// Calls a function that returns a Result and converts its exceptions to errors (base/caught.h).
-/// Marks the Call meanwhile. Errors: kUnsupported after an unsafe fork, without calling `function`;
-/// kOutOfMemory or kInternal for exceptions. `function` runs on the calling thread, without locks
-/// of the wrapper's own; wrappers may be nested.
+/// Holds a Call during the call. Errors: kUnsupported after an unsafe fork, without calling
+/// `function`; kOutOfMemory or kInternal for exceptions. `function` runs on the calling thread,
+/// without locks of the wrapper's own; wrappers may be nested.
 template <class Function>
 auto without_exceptions(Function function) -> decltype(function()) {
   const Call call;

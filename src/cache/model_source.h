@@ -1,5 +1,6 @@
-// The source from which a model is loaded: a mapped file, or memory of the caller. Thread-safety:
-// plain values.
+// The source from which a model is loaded: a mapped file, or memory of the caller. Made when a
+// model is opened (session/model.cc); WeightCache names and checks its files by it.
+// Thread-safety: plain values.
 #pragma once
 
 #include <filesystem>
@@ -18,7 +19,7 @@ struct ModelSource {
   };
 
   ModelBytes model;  ///< the model's bytes, with what keeps them alive
-  /// nullopt if the bytes are the caller's, who must not change them.
+  /// Nullopt if the bytes are the caller's, who must not change them while the model lives.
   std::optional<File> file;
 };
 

@@ -33,9 +33,10 @@ struct TensorDesc {
   /// computed while running. UNALIGNED: read with memcpy. They outlive the kernel.
   const std::byte* data = nullptr;
   bool is_half = false;                       ///< Constant::is_half
-  const std::vector<float>* units = nullptr;  ///< Constant::units, whose life is that of `data`
-  /// Elements that `data` is made of: is_half says that they are f16, `units` that they are bytes
-  /// around 0 or 128. A kernel may pack them instead (PackedWeights::get); null if there are none.
+  const std::vector<float>* units = nullptr;  ///< Constant::units; lives as long as `data`
+  /// Elements in the file from which the f32 of `data` were made: f16 if is_half, i8 or u8 if
+  /// `units` is not null. A kernel may pack these in place of `data` (PackedWeights::get). Null if
+  /// the file has no such elements.
   std::shared_ptr<const StoredForm> stored = nullptr;
 
   /// 0 if the tensor is left out.
@@ -53,7 +54,7 @@ struct KernelRequest {
   const Node& node;                    ///< operator, attributes and epilogue
   std::span<const TensorDesc> inputs;  ///< one per node input; .present = false where left out
   std::span<const TensorDesc>
-      outputs;            ///< one per node output; dims of data-dependent outputs are empty
+      outputs;            ///< one per node output; `dims` of data-dependent ones must not be read
   PackedWeights& packed;  ///< store from which kernels request packed constants
   /// Type to which matrix products may round both operands; kBf16 only if cpu_multiplies_bf16().
   Precision precision = Precision::kF32;
@@ -64,7 +65,7 @@ struct KernelRequest {
   bool has(std::size_t i) const { return i < inputs.size() && inputs[i].present; }
 };
 
-/// How the kernel reads an input while running.
+/// The way in which a kernel reads an input while running.
 enum class InputUse : std::uint8_t {
   kAligned,  ///< through typed pointers: the executor guarantees alignment to the element size
   kBytes,    ///< with memcpy: any alignment (so that big tables stay where the file is mapped)
@@ -143,7 +144,9 @@ std::unique_ptr<Kernel> make_lambda_kernel(LambdaKernelOptions options, TileFunc
 /// library can run.
 using KernelFactory = Result<std::unique_ptr<Kernel>> (*)(const KernelRequest&);
 
-/// Returns units / per_tile rounded up; 0 if there are no units. A `per_tile` below 1 counts as 1.
+/// Returns the tiles of a kernel that divides `units` of work, such as rows or elements, into tiles
+/// of `per_tile`: units / per_tile rounded up; 0 if there are no units. A `per_tile` below 1 counts
+/// as 1.
 std::int64_t tile_count(std::int64_t units, std::int64_t per_tile);
 /// Units [begin, end).
 struct TileRange {

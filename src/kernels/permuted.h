@@ -13,8 +13,8 @@
 namespace parallax {
 
 /// A dense tensor seen through a permutation of its axes. Element (i0, i1, ..) of the view is at
-/// offset sum of i[axis] * strides[axis] of the stored tensor. The view owns no memory and knows no
-/// address: offsets are added to that of the tensor. Strides are those of a dense tensor, in
+/// offset sum of i[axis] * strides[axis] of the stored tensor. The view owns no memory and holds no
+/// address: offsets are added to the address of the tensor. Strides are those of a dense tensor, in
 /// another order.
 struct Permuted {
   Dims dims;                                           ///< sizes of the permuted axes

@@ -3,9 +3,13 @@
 // caller cancels it or its time is up. A later answer finds it abandoned and only frees the memory
 // that was kept for it. Internal to run/.
 //
-// Thread-safe. A step counts as pending while the thread that ends it accesses the run: a caller
-// that finds no pending step may destroy the run. Steps end without the mutex, because this may
-// call the user's log and allocator, and Device::late().
+// A step is begun until the device completes it or the run abandons it; then it is ending as long
+// as the thread that ends it accesses the run. It is pending while it is begun or ending: a caller
+// that finds no pending step may destroy the run.
+//
+// Thread-safe. Steps end without the mutex, because this may call the user's log and allocator, and
+// Device::late(). Callers of begin(), complete(), fail(), abandon(), wait() and look() hold no
+// locks.
 #pragma once
 
 #include <chrono>
@@ -35,7 +39,7 @@ struct CopyOfValue {
 };
 
 /// Receives the end of each step, except those of bodies, on the thread that ends it, without locks
-/// and concurrently. Must not throw, nor begin a step. The dataflow executor is the only one.
+/// and concurrently. Must not throw, nor begin a step. The dataflow executor implements it.
 class StepListener {
  public:
   virtual ~StepListener() = default;
@@ -64,7 +68,7 @@ class AbandonHook {
   std::function<void()> cancel_ PX_GUARDED_BY(mutex_);
 };
 
-/// The asynchronous steps of one outermost run. Outlives the run as long as a device must answer.
+/// The asynchronous steps of one outermost run. Outlives the run while a device has not answered.
 class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
  public:
   /// `region_time`: as in ExecuteOptions. `traced`: records copies. Make it with std::make_shared:
@@ -74,45 +78,51 @@ class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
 
   /// Sets the listener for the steps that end from now on; null: none.
   void set_listener(StepListener* listener);
-  /// Begins a step of `run`, which is the outermost run or that of a body. Returns false if the run
-  /// has failed before. Calls Device::start() without the mutex; what that throws ends the step
-  /// with an error. The step may have ended before this returns. Throws std::bad_alloc before the
-  /// step has begun.
+  /// Begins a step of `run`, which is the outermost run or that of a body. Returns false if the
+  /// outermost run has failed before. Calls Device::start() on this thread, without the mutex; an
+  /// exception of it ends the step with an error. The step may have ended before this returns.
+  /// Throws std::bad_alloc before the step has begun.
   bool begin(Run& run, BranchId branch, Device& device, RegionRun region);
   /// Begins a copy for `region` in advance: no step waits for it, but the end of `run` does. Does
-  /// nothing if the run has failed. A failed copy fails no run: the region copies again.
+  /// nothing if the outermost run has failed. If the copy fails, or Device::start_copy() throws,
+  /// the run goes on: the region copies again.
   void begin_copy(Run& run, RegionId region, Device& device, DeviceRun& of,
                   const RegionTensor& value);
-  /// Ends a step, unless it has ended. `step`, here and below: Begun::number. Any thread may call
-  /// it. For an abandoned step it only frees memory that was kept. May begin the next region on
-  /// this thread.
+  /// Ends a step, unless it has ended. `step`, here and below: the number that its Completion
+  /// holds. If `status` is an error, the CPU runs the region as a fallback, or the run fails if
+  /// regions have none. Any thread may call it. For an abandoned step it only frees memory that was
+  /// kept. May begin the next region on this thread.
   void complete(BranchId step, Status status) noexcept;
   /// Whether the step has begun and not ended.
   bool has_begun(BranchId step) const;
-  /// Ends the run with `error`, as late steps do. Calls Device::late() first. Also sets is_late().
+  /// Reports that the device has lost a step: calls Device::late(), fails the run with `error`,
+  /// sets is_late(), and ends the step; other steps stay pending. As complete() if the step has
+  /// ended.
   void fail(BranchId step, Error error) noexcept;
   /// Records a copy of the step for the trace.
   void copied(BranchId step, const CopyOfValue& copy) noexcept;
-  /// Abandons all pending steps; if there are any, the run ends with `error`. `error` names the
-  /// first region that was pending, unless it is kCancelled. Does not wait for the device; calls
-  /// the hooks of the steps on this thread, without locks.
+  /// Abandons all steps that are begun; if there are any, the run ends with `error`, which then
+  /// names the first region among them, unless it is kCancelled or all are copies. Does not wait
+  /// for the device; calls the hooks of the steps on this thread, without locks.
   void abandon(Error error) noexcept;
   /// Blocks until no step is pending, of all or of the run `only`; abandons all steps if `deadline`
   /// passes first, or if one exceeds its time. The thread must be one of the run. Returns only when
   /// no thread that ended a step accesses the run. Errors are kept by the run.
   void wait(const Deadline& deadline, const Run* only = nullptr);
-  /// Returns the time at which a caller that waits elsewhere must call look(); nullopt: never. With
-  /// a time limit for regions that is an eighth of it from now, or the deadline if that is earlier.
+  /// Returns the time at which a thread that waits for work of the pool, not in wait(), must call
+  /// look(); nullopt: never. If regions have a time limit, it is one eighth of that limit from now,
+  /// or `deadline` if that is earlier; otherwise `deadline`.
   std::optional<Deadline::Time> patience(const Deadline& deadline) const;
   /// Abandons all steps if `deadline` has passed, or if one has exceeded its time; does not wait.
   void look(const Deadline& deadline);
-  /// Whether a step has exceeded its time. execute() reports it to its caller, which may start
-  /// again without the device.
+  /// Whether a step has exceeded its time or was reported by fail(). execute() reports it to its
+  /// caller, which may start again without the device.
   bool is_late() const {
     const MutexLock lock(mutex_);
     return late_;
   }
-  /// Blocks until the threads that ended steps no longer access the run.
+  /// Blocks until no step is ending. Unlike wait(), does not wait for steps that are begun: the
+  /// dataflow executor calls it when no branch is left.
   void settle() {
     const MutexLock lock(mutex_);
     while (!ending_.empty()) changed_.wait(mutex_);
@@ -121,9 +131,9 @@ class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
   /// run is destroyed. Does nothing if no step was abandoned: the run frees its arenas then.
   void take_over(IdVector<BranchId, std::unique_ptr<DynamicArena>>& arenas);
   /// Keeps the lease, and the owner of what it needs, until the device has answered for every
-  /// abandoned step. Called after the run was destroyed. The lease then counts as set aside; it and
-  /// the owner are destroyed on the thread of the last answer. If every device has answered
-  /// already, only releases the bytes of the arenas.
+  /// abandoned step. Called after the run was destroyed. Calls RunMemory::Lease::set_aside(); the
+  /// lease and the owner are destroyed on the thread of the last answer. If every device has
+  /// answered already, only releases the bytes of the arenas.
   void keep(RunMemory::Lease& lease, std::shared_ptr<const void> owner);
 
  private:
@@ -136,9 +146,9 @@ class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
     std::int64_t arena_bytes = 0;  ///< bytes of the lease that `arenas` hold
   };
 
-  /// A pending step.
+  /// A step that is begun.
   struct Begun {
-    BranchId number;  ///< the branch; for a copy, or in a body, a number that is no branch
+    BranchId number;  ///< the branch; for a copy, or in a body, a number below -1
     /// The run, or that of a body. Valid while the step is pending or ending.
     Run* run;
     BranchId branch;  ///< branch of `run`; invalid: a copy
@@ -180,7 +190,7 @@ class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
   std::vector<Begun> begun_ PX_GUARDED_BY(mutex_);
   std::vector<const Run*> ending_ PX_GUARDED_BY(mutex_);  // the run of each step that is ending
   std::vector<BranchId> abandoned_ PX_GUARDED_BY(mutex_);
-  std::int32_t next_number_ PX_GUARDED_BY(mutex_) = -2;  // for the next step that is no branch
+  std::int32_t next_number_ PX_GUARDED_BY(mutex_) = -2;  // for the next copy or step of a body
   bool late_ PX_GUARDED_BY(mutex_) = false;
   std::unique_ptr<Memory> memory_ PX_GUARDED_BY(mutex_) = std::make_unique<Memory>();
 };

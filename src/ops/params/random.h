@@ -7,11 +7,11 @@
 
 namespace parallax {
 
-/// Bernoulli (since operator set 15): 1 with the probability that the input's element says, else 0.
-/// Also the part that all but Dropout have.
+/// Bernoulli (since operator set 15): 1 with the probability given by the input's element, else 0.
+/// These attributes are also those that all operators but Dropout have.
 struct RandomParams {
-  /// ONNX `dtype`: ONNX's number of the result's type; absent: the operator's default, which is the
-  /// input's type, f32 for RandomUniform and RandomNormal, i32 for Multinomial. Errors:
+  /// ONNX `dtype`: ONNX's number of the type of the result; absent: the operator's default, which
+  /// is the input's type, f32 for RandomUniform and RandomNormal, i32 for Multinomial. Errors:
   /// kInvalidModel if there is no such type, kUnsupported for one that the operator cannot give.
   std::optional<std::int64_t> dtype;
   /// ONNX `seed`: its bits are the key of the generator (kernels/reference/philox.h). Absent: a
@@ -66,9 +66,9 @@ struct ShapedParams : Params {
   }
 };
 
-/// Multinomial (since operator set 7): indices of classes, drawn by the logarithms of their
-/// probabilities [batch, classes], which need not add up to 1. Gives i32 or i64 [batch,
-/// sample_size].
+/// Multinomial (since operator set 7): indices of classes, drawn with probabilities whose
+/// logarithms are the input [batch, classes]; the probabilities need not add up to 1. Gives i32 or
+/// i64 [batch, sample_size].
 struct MultinomialParams : RandomParams {
   /// ONNX `sample_size`: draws for each row, at least 1; otherwise kInvalidModel.
   std::int64_t sample_size = 1;
@@ -80,8 +80,9 @@ struct MultinomialParams : RandomParams {
   }
 };
 
-/// Dropout in training. Loaders make an Identity of a Dropout that certainly does not train. The
-/// ratio is input 1, in [0, 1] if input 2 is true, otherwise kInvalidInput during the run.
+/// Dropout in training. Loaders replace a Dropout whose training mode is known to be false by an
+/// Identity. The ratio is input 1. If the training mode, input 2, is true, a ratio outside [0, 1]
+/// is kInvalidInput during the run; otherwise it is not checked.
 struct DropoutParams {
   /// ONNX `seed`: an integer, unlike that of RandomParams. Absent: a hash of the node's name.
   std::optional<std::int64_t> seed;

@@ -6,34 +6,34 @@
 
 namespace parallax {
 
-/// Over which direction of time the state goes. kBidirectional computes both: forward first, then
-/// reverse, each with weights of its own.
+/// Order in which the steps of the sequence are computed. kBidirectional computes both: forward
+/// first, then reverse, each with weights of its own.
 enum class RecurrentDirection : std::uint8_t { kForward, kReverse, kBidirectional };
 template <>
 inline constexpr std::array<std::string_view, 3> kChoices<RecurrentDirection> = {
     "forward", "reverse", "bidirectional"};
 
-/// RNN, and what LSTM and GRU also have.
+/// Attributes of RNN, which LSTM and GRU have too.
 struct RecurrentParams {
   /// ONNX `direction`. Another string is refused with kUnsupported.
   RecurrentDirection direction = RecurrentDirection::kForward;
   /// ONNX `layout` (since operator set 14): 1 puts the batch in front, X [batch, steps, inputs] and
   /// Y [batch, steps, directions, hidden]; 0 is [steps, batch, inputs] and [steps, directions,
-  /// batch, hidden].
+  /// batch, hidden]. Other numbers: kInvalidModel.
   bool batch_first = false;
-  /// ONNX `hidden_size`: elements of a state. The weights tell it as well and must agree
-  /// (kInvalidModel).
+  /// ONNX `hidden_size`: elements of a state. kInvalidModel if it differs from that of the
+  /// weights.
   std::optional<std::int64_t> hidden_size;
   /// ONNX `clip`: inputs of activations are held within [-clip, clip]. A negative number or NaN is
   /// kInvalidModel. Absent: no limit.
   std::optional<float> clip;
   /// ONNX `activations`: the functions of each direction, one after the other, 3 for LSTM (f, g,
   /// h), 2 for GRU (f, g), 1 for RNN (f); names in any case. Empty: the operator's own, Sigmoid for
-  /// gates and Tanh for the rest. Another count (RNN may have 2 for one direction) or an unknown
-  /// name: kInvalidModel.
+  /// gates and Tanh for the rest. RNN may name 2 for one direction, as ONNX's default does; the
+  /// second is ignored. Another count, or an unknown name: kInvalidModel.
   std::vector<std::string> activations;
-  /// ONNX `activation_alpha` and `activation_beta`: those functions that have an alpha or a beta
-  /// read the next of the list each, or have their default after its end.
+  /// ONNX `activation_alpha` and `activation_beta`: values for those functions that have an alpha
+  /// or a beta, in the order of `activations`; defaults for functions beyond the end of a list.
   std::vector<float> alphas, betas;
 
   template <class Visitor>
@@ -62,7 +62,7 @@ struct LstmParams : RecurrentParams {
 
 /// GRU: update, reset and hidden gates, in this order of the rows of W, R and B.
 struct GruParams : RecurrentParams {
-  /// ONNX `linear_before_reset`; any other number than 0: the reset gate is applied to R h + Rb,
+  /// ONNX `linear_before_reset`; if it is not 0: the reset gate is applied to R h + Rb,
   /// not to h before the product.
   std::int64_t linear_before_reset = 0;
 

@@ -13,10 +13,12 @@
 
 namespace parallax {
 
-/// Adds these Transposes to a graph with channels first; `region_of` is the region of each node,
-/// invalid: the CPU. The result is equivalent. Appends the new nodes to `nodes`; they belong to the
-/// region, or to the CPU, of the node next to them. Only images between islands of convolutions are
-/// transposed. Returns their number. O(V+E).
+/// Inserts these Transposes; the result is equivalent. `graph` has channels first. `region_of`: the
+/// region of each node; invalid for nodes of the CPU. Transposed are only images that pass between
+/// two groups of nodes, each with a convolution, that lowering converts to channels last
+/// (lower/patterns/nhwc_rules.h). Rebuilds graph.nodes and `nodes` in the new order, so node ids
+/// change and `region_of` no longer applies. A Transpose has the side and the stage of the node
+/// next to it. Returns the number of images transposed; if it is 0, nothing was changed. O(V+E).
 int turn_crossing_images(const IdVector<NodeId, RegionId>& region_of, Graph& graph,
                          IdVector<NodeId, CoNode>& nodes);
 

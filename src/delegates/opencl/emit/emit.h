@@ -17,7 +17,8 @@
 
 namespace parallax::opencl {
 
-/// A tensor of a step: its type and sizes, and its place in the binding.
+/// A tensor of a step: its type and sizes, and its place, which is an index into the memory
+/// locations of the binding: buffers, inputs and outputs.
 struct Operand {
   TensorDesc desc;
   /// -1: the operand has no memory on the device.
@@ -42,8 +43,8 @@ class StepMemory {
 };
 
 /// The steps after a product or convolution: scale the sums, add `c` if it is present, apply the
-/// activation. Only products and convolutions have one: find_steps() fuses the nodes that follow.
-/// The scale is 1 except for a MatMul.
+/// activation `then`. Only products and convolutions have one: find_steps() (steps.h) fuses the
+/// nodes that follow. The scale is 1 except for a MatMul.
 struct Finish {
   float scale = 1;
   Operand c;
@@ -58,9 +59,11 @@ struct Emission {
   Finish finish;
   StepMemory& memory;
   const KernelSpecs& kernels;
-  /// Which of the two kernels products use. True for GPUs by default (RegionOptions).
+  /// Matrix products use the kernel through local memory if true, otherwise the one without it.
+  /// True for GPUs by default (RegionOptions).
   bool through_local_memory = false;
-  /// Float tensors are kF16, except known ones. Sums are 32-bit in any case.
+  /// Float tensors are stored as f16, and their `desc.dtype` is kF16; `desc.data` of known ones is
+  /// still f32. Sums are 32-bit in any case.
   bool half = false;
   /// Value that identifies this step in a reported fault. Its number in the binding, from 1,
   /// because 0 stands for no fault.
@@ -83,7 +86,8 @@ struct Emission {
   TensorArgument table(std::span<const float> entries);
   /// Stores floats in the format of tensors: 16 bits if `half`.
   TensorArgument tensor_table(std::span<const float> elements);
-  /// Reserves memory for so many floats.
+  /// Reserves memory for `floats` elements in the format of tensors: 2 bytes each if `half`, else
+  /// 4.
   TensorArgument scratch(std::int64_t floats);
   /// Appends a launch. Does nothing if a number of groups is 0. `groups`: work-groups by axis.
   /// `arguments` must match the kernel's signature, which Binder checks. Grids larger than the
@@ -93,8 +97,8 @@ struct Emission {
 /// Returns the operand as an argument, from element `first` on.
 TensorArgument argument_of(const Operand& operand, std::int64_t first = 0);
 
-/// Returns the elements of an i64 or i32 tensor whose bytes are known. Errors: kUnsupported if they
-/// are not. Also kUnsupported for other element types. Empty for a tensor without elements.
+/// Returns the elements of an i64 or i32 tensor whose bytes are known; empty for a tensor without
+/// elements. Errors: kUnsupported if the bytes are not known, or for other element types.
 Result<std::vector<std::int64_t>> known_integers(const Operand& operand);
 
 /// Return an error: kUnsupported for a case that no kernel covers, kInvalidInput for a

@@ -1,6 +1,7 @@
-// The emitters that operators.def names: each emits the launches of its operators. Thread-safety:
-// as EmitFunction. check_node_covered() has accepted the node before, so its types, its rank and
-// its first input and output are known to be right.
+// The emitters that operators.def names: each emits the launches of its operators. Called while a
+// region is bound (bind.cc), concurrently only with different Emissions. REQUIRES:
+// check_node_covered() has accepted the node, so its first input and output are present, and types
+// and ranks match its row of operators.def. Emitters check attributes and sizes themselves.
 #pragma once
 
 #include "base/status.h"
@@ -13,8 +14,8 @@ namespace parallax::opencl {
 
 /// Emits a matrix product, for all operators that contain one. `p` and `r` describe the layout of
 /// the operands. `c` may be without a place if `r.has_c` is 0. Launches the kernel through local
-/// memory or the one without, as `e` says; the latter may need scratch memory for a `b` whose
-/// columns are not contiguous. REQUIRES: the result is not empty.
+/// memory or the one without (e.through_local_memory); the latter may need scratch memory for a `b`
+/// whose columns are not contiguous. REQUIRES: the result is not empty.
 void emit_product(Emission& e, ProductArgument p, const ResultArgument& r, TensorArgument a,
                   TensorArgument b, TensorArgument c, TensorArgument y);
 

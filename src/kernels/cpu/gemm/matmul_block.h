@@ -1,6 +1,8 @@
 // Products of matrices that are both computed at run time. matmul_block() multiplies two of f32,
 // panel after panel of the right one. Panels that many rows use are packed into scratch first,
 // block by block, so that the inner loops read them in order; few rows read B in place.
+// pack_panels() and multiply_panels() are its two halves, for kernels that multiply one B several
+// times or with operands of another GemmType. Called by kernels of the CPU inside run_tile().
 // Thread-safe. Functions run on the calling thread and allocate no memory.
 #pragma once
 
@@ -30,7 +32,7 @@ struct MatMulBlock {
   /// Sizes in elements. `rows` and `columns` may be 0.
   std::int64_t rows = 0, depth = 0, columns = 0;
   const float* bias = nullptr;  ///< [columns], added to each row; or null
-  bool accumulate = false;      ///< add to what C holds; then without bias
+  bool accumulate = false;      ///< add to what C holds. REQUIRES: no bias
   /// Applied to complete sums, bias included.
   Unary activation;
   /// Precision that A and B are rounded to, if there are enough rows to pay for it. Fewer than 13
@@ -55,13 +57,15 @@ struct ComputedMatrix {
   bool transposed = false;
   std::int64_t depth = 0, columns = 0;
 };
-/// Packs B as panels of the type, one after the other, each [steps of the depth, its columns
-/// rounded up to a vector]. If B is transposed and the type converts, `turned` is a buffer for one
-/// panel; it may be B itself, which is overwritten then. `to` has steps * columns steps of four
-/// bytes, columns rounded up to a vector. `turned` is not read or written otherwise.
+/// Packs B as panels of the type, one after the other, each [steps, its columns rounded up to a
+/// vector], where `steps` is type.steps(depth) and a step has four bytes. `to` has room for steps *
+/// columns of them, columns rounded up to a vector. If B is transposed and type.converts(),
+/// `turned` has room for one panel: steps * the columns of the widest panel. It may be B itself,
+/// which is overwritten then. In all other cases it is not accessed.
 void pack_panels(const GemmType& type, const ComputedMatrix& b, void* turned, void* to);
 
-/// Operands of C[rows, columns] = A[rows, steps] B, whose panels lie as pack_panels() leaves them.
+/// Operands of C[rows, columns] = A[rows, steps] B. B are the panels that pack_panels() makes.
+/// Elements of C are f32, or i32 for byte_gemm_type().
 struct PanelsProduct {
   /// Rows one after the other, each of `steps` steps.
   const void* a = nullptr;
@@ -69,8 +73,8 @@ struct PanelsProduct {
   std::int64_t steps = 0;
   const void* b = nullptr;
   void* c = nullptr;
-  /// Sums from one row of C to the next; size of C.
-  std::int64_t c_stride = 0, rows = 0, columns = 0;
+  std::int64_t c_stride = 0;  ///< elements from one row of C to the next
+  std::int64_t rows = 0, columns = 0;
 };
 /// Computes the product, panel by panel. Overwrites C, without bias or activation.
 void multiply_panels(const GemmType& type, const PanelsProduct& product);

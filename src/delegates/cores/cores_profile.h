@@ -19,7 +19,7 @@ struct CoresOptions {
 Result<CoresOptions> parse_cores_options(const std::string& text);
 
 /// Returns a description (delegate.h) in TOML: the operators of the profile's delegate at the rates
-/// of `threads` cores of this machine. Errors: those of reading the profile; kInvalidInput if it
+/// of `threads` cores. Errors: those of reading the profile; kInvalidInput if it
 /// has no delegate. Rates are those of kMeasuredCore (cost/kernel_seconds.h): `threads` cores for
 /// the delegate, the other CPUs of the process, at least one, for the CPU. Without a profile the
 /// memory is that of the machine, in bytes, and sizes that only a run determines are supported.

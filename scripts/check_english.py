@@ -19,6 +19,8 @@ WORDS = {
     "in turns": "alternating, or one after the other",
     "is none": "there is no ..., or null",
     "nobody": "nothing, or no caller",
+    "none where": "empty if, or null if",
+    "nothing where": "nullopt if, null if, or empty if",
     "of the user's": "the user's ...",
 }
 GAP = r"(?:\s|//+<?|#)+"  # between two words: they may stand in two lines of a comment
@@ -62,7 +64,7 @@ def check_file(name):
     wrong = []
     for found in WORD.finditer(text):
         words = re.sub(GAP, " ", found.group().lower())
-        if found.group().endswith("None"):
+        if "None" in found.group():
             continue  # Python's
         wrong.append((text.count("\n", 0, found.start()) + 1, f'"{words}": write {WORDS[words]}'))
     if not name.endswith(".md"):

@@ -14,7 +14,7 @@ Error shape_error(const Graph& graph, const Value& value, ErrorCode code, std::s
                       to_string(value.shape, graph.symbol_names()), what)};
 }
 
-/// Why `dim` has no value: nothing where it waits for a kData symbol, an error otherwise.
+/// Says why `dim` has no value: success if it waits for a kData symbol, an error otherwise.
 Status explain(const Graph& graph, const Binding& binding, const Value& value, const Expr& dim) {
   const auto bound = [&](SymbolId id) {
     const auto index = static_cast<std::size_t>(id.value);

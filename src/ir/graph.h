@@ -74,7 +74,7 @@ class Attributes {
   void erase(std::string_view name);
   /// Returns the value, valid until the attributes change; null if the attribute is absent.
   const AttributeValue* find(std::string_view name) const;
-  /// The value, or `fallback` where it is absent or of another type (types were checked when the
+  /// The value, or `fallback` if it is absent or of another type (types were checked when the
   /// graph was made).
   template <class T>
   T get(std::string_view name, T fallback) const {
@@ -102,7 +102,7 @@ class Attributes {
   using Values = std::map<std::string, AttributeValue, std::less<>>;
   const Values& values() const;
 
-  Boxed<Values> values_;  ///< empty where there are none
+  Boxed<Values> values_;  ///< empty if there are none
 };
 
 struct Graph;
@@ -113,7 +113,7 @@ struct Graph;
 /// graph are in its nodes. Constants are not captured: a body has its own copy of the few bytes
 /// that say where they lie.
 struct Node {
-  std::string name;  ///< the model's name for it, or "Op_17" where it has none; unique
+  std::string name;  ///< the model's name for it, or "Op_17" if it has none; unique
   OpKind op = OpKind::kIdentity;
   Attributes attributes;
   std::vector<ValueId> inputs;   ///< invalid id = optional input left out
@@ -124,7 +124,7 @@ struct Node {
   Epilogue epilogue = {};    ///< set by passes only
 };
 
-/// Elements of a small integer tensor as expressions, row-major; nothing where they are not known.
+/// Elements of a small integer tensor as expressions, row-major; null if they are not known.
 using Content = Boxed<std::vector<Expr>>;
 
 enum class ValueKind : std::uint8_t { kInput, kConstant, kSymbolic, kResult };
@@ -138,7 +138,7 @@ struct Value {
   NodeId producer;                    ///< kResult only
   Boxed<Constant> constant;           ///< kConstant only
   /// Elements as expressions, row-major, for integer and bool tensors of at most kMaxContent
-  /// elements where they are known: always for kSymbolic, and for a kResult whose node a pass will
+  /// elements if they are known: always for kSymbolic, and for a kResult whose node a pass will
   /// remove.
   Content content;
 };

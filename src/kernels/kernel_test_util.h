@@ -252,7 +252,7 @@ Status check_in_place(const Node& node, std::span<const TensorDesc> inputs,
 
 }  // namespace test_detail
 
-/// Makes a kernel of a node; a null pointer where it does not take it.
+/// Makes a kernel of a node; a null pointer if it does not take it.
 using KernelMaker = std::function<Result<std::unique_ptr<Kernel>>(const KernelRequest&)>;
 
 /// Bytes behind a tile's scratch that it must leave as they are.

@@ -27,7 +27,7 @@ Numbers numbers_of(const Tensor& tensor) {
   return numbers;
 }
 
-/// Output 0 of both libraries; a failure where they differ.
+/// Output 0 of both libraries; a failure if they differ.
 Numbers run_typed(const KernelRun& run, std::size_t output = 0) {
   const auto oracle = run_kernel(run, KernelLibrary::kReference);
   if (!oracle) {

@@ -18,8 +18,9 @@ namespace parallax {
 inline Error load_error(ErrorCode code, std::string message, std::string_view node = {}) {
   return Error{Stage::kLoad, code, std::string(node), std::move(message)};
 }
-/// The same as what a function returns. kInvalidModel says that the file contradicts its format or
-/// itself. unsupported() returns kUnsupported: the file is valid, and Parallax cannot load it.
+/// Return such an error, as a Result or Status. kInvalidModel says that the file contradicts its
+/// format or itself. unsupported() returns kUnsupported: the file is valid, and Parallax cannot
+/// load it.
 inline tl::unexpected<Error> invalid_model(std::string message, std::string_view node = {}) {
   return tl::unexpected(load_error(ErrorCode::kInvalidModel, std::move(message), node));
 }

@@ -53,7 +53,7 @@ class OperatorWriter {
   int rank(ValueId value);
   /// Dimensions may be expressions. The reference is valid until the next node is written.
   const Shape& shape(ValueId value);
-  /// The dimension where it is a number, else -1. Also -1 for an axis that is out of range; `axis`
+  /// The dimension if it is a number, else -1. Also -1 for an axis that is out of range; `axis`
   /// counts from the front.
   std::int64_t dimension(ValueId value, int axis);
   /// Returns the constant that a value is; null for a value that is computed or left out. The
@@ -89,7 +89,7 @@ class OperatorWriter {
   ValueId add(ValueId a, double x) { return add(a, number(x, a)); }
   /// To another element type, as Cast does.
   ValueId cast(ValueId x, DType to);
-  /// The same value where it has that type already.
+  /// Adds a Cast; returns `x` if it has that type already.
   ValueId cast_to(ValueId x, DType to);
   /// As Reshape: 0 copies a dimension, -1 is computed.
   ValueId reshape(ValueId x, const std::vector<std::int64_t>& shape);

@@ -10,7 +10,7 @@ std::optional<Expr> add(const InferContext&, std::span<const Expr> x) { return x
 std::optional<Expr> subtract(const InferContext&, std::span<const Expr> x) { return x[0] - x[1]; }
 std::optional<Expr> multiply(const InferContext&, std::span<const Expr> x) { return x[0] * x[1]; }
 
-/// Integer Div truncates, floor_div rounds down: the same where nothing is negative.
+/// Integer Div truncates, floor_div rounds down: the same if nothing is negative.
 std::optional<Expr> divide(const InferContext&, std::span<const Expr> x) {
   if (x[1] == Expr(1)) return x[0];
   const auto a = x[0].constant();

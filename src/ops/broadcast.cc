@@ -12,7 +12,7 @@ Expr dim_from_back(const Shape& shape, std::size_t back) {
   return back < shape.size() ? shape[shape.size() - 1 - back] : Expr(1);
 }
 
-/// Nothing where the two certainly do not broadcast.
+/// Returns the joint dimension; nullopt if the two certainly do not broadcast.
 std::optional<Expr> broadcast_dim(const Expr& a, const Expr& b, const InferContext& context) {
   const auto x = a.constant();
   const auto y = b.constant();

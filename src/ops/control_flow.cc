@@ -171,8 +171,8 @@ bool never_stops_early(const Graph& body) {
 
 namespace {
 
-/// The expression in the symbols of the graph around the body; nothing where the body has symbols
-/// of its own in it.
+/// Returns the expression in the symbols of the graph around the body; nullopt if it has symbols of
+/// the body itself.
 std::optional<Expr> outside(const Graph& body, const Expr& e) {
   for (const SymbolId id : e.symbols()) {
     if (!body.symbols[id].outer.valid()) return std::nullopt;

@@ -166,7 +166,7 @@ Result<bool> widen_container(const Graph& graph, const Node& node, Graph& body, 
   return true;
 }
 
-/// Makes dimensions that the body changes symbols of its own; false where none is left.
+/// Makes dimensions that the body changes symbols of its own; false if none is left.
 Result<bool> find_changes(const Graph& graph, const Node& node, const LoopParts& parts, Graph& body,
                           LoadQuota& quota, bool all) {
   BodySymbols symbols(graph, body);

@@ -24,7 +24,7 @@ Result<Expr> filters_of(const InferContext& context, std::int64_t group, const E
 }
 
 /// The attribute output_shape for the spatial axes, also where it begins with batch and channels,
-/// as some exporters write it; empty where it is absent.
+/// as some exporters write it; empty if it is absent.
 Result<std::vector<std::int64_t>> stated_sizes(const InferContext& context, std::size_t axes,
                                                std::vector<std::int64_t> sizes) {
   if (sizes.empty()) return sizes;

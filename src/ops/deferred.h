@@ -82,8 +82,8 @@ class Computed {
 /// while another thread computes the same constant. Errors, with stage kCompile for what was
 /// thrown: those of its Fill, kOutOfMemory.
 Result<Computed> compute(const Constant& constant);
-/// The same for as long as any copy of `constant` lives: for code that keeps pointers, as delegates
-/// do.
+/// Likewise; the bytes stay as long as any copy of `constant` lives: for code that keeps pointers,
+/// as delegates do.
 Status compute_for_good(const Constant& constant);
 
 }  // namespace parallax

@@ -38,7 +38,7 @@ class Inference {
 
   /// Fills dtype, shape and content of the outputs of `node` (whose inputs are filled), adding
   /// kData symbols as needed. Refuses outputs of rank > Dims::kMaxRank. Errors: as the operator's
-  /// inference; kUnsupported where the quota is spent.
+  /// inference; kUnsupported if the quota is spent.
   Status infer(NodeId node);
 
  private:
@@ -51,7 +51,7 @@ class Inference {
 /// Runs Inference::infer over all nodes, in order, after check_node() on each with origin kPass.
 /// Stops at the first error, which leaves later nodes as they were.
 Status infer_graph(Graph& graph, LoadQuota& quota);
-/// The same with a quota of its own, for a graph that is not being loaded. `file_bytes`: size of
+/// Likewise with a quota of its own, for a graph that is not being loaded. `file_bytes`: size of
 /// its model's file, which raises the quota.
 Status infer_graph(Graph& graph, std::int64_t file_bytes = 0);
 
@@ -63,7 +63,7 @@ Status check_inferred(const Graph& graph, LoadQuota& quota);
 
 /// Returns the bytes of known elements in the load's account.
 std::int64_t content_bytes(const Content& content);
-/// Takes the work from the quota. Errors: kUnsupported, of `node` in `graph`, where it is spent.
+/// Takes the work from the quota. Errors: kUnsupported, of `node` in `graph`, if it is spent.
 Status need_work(const Graph& graph, const Node& node, std::int64_t work, LoadQuota& quota);
 /// Gives a value another type, and the quota back what its shape and content took. The content
 /// stays unknown if the quota is spent (LoadQuota::left_out() is then true). Errors: kUnsupported,

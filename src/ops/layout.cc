@@ -170,7 +170,7 @@ InferResult infer_tile(const InferContext& context) {
   return one_output(x.dtype, std::move(shape), std::move(content));
 }
 
-/// The axes that pads concern; nothing where they are computed while running.
+/// Returns the axes that pads concern; nullopt if they are computed while running.
 Result<std::optional<std::vector<int>>> padded_axes(const InferContext& context) {
   const int rank = rank_of(context.inputs[0]);
   PX_RETURN_IF_ERROR(expect_dtype(context, 3, kIndexTypes));

@@ -55,7 +55,7 @@ struct InferInput {
   DType dtype = DType::kF32;
   Shape shape;
   const Container* container = nullptr;  ///< null: a tensor
-  /// Elements where they are known as expressions (i64, i32, bool; at most kMaxContent of them),
+  /// Elements if they are known as expressions (i64, i32, bool; at most kMaxContent of them),
   /// else null. Not a copy: a node may read one value very often.
   const std::vector<Expr>* content = nullptr;
   /// The constant that it is; null if it is computed.

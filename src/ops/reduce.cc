@@ -25,7 +25,7 @@ Shape reduced_shape(const Shape& shape, const Axes& axes, bool keepdims) {
   return result;
 }
 
-/// Axes from the constant input 1; nothing where they are computed while running.
+/// Returns the axes of the constant input 1; nullopt if they are computed while running.
 Result<std::optional<Axes>> axes_input(const InferContext& context, bool noop) {
   const std::size_t rank = context.inputs[0].shape.size();
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kI64Types));

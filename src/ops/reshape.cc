@@ -73,7 +73,7 @@ InferResult infer_reshape(const InferContext& context) {
   return reshaped(context, std::move(shape));
 }
 
-/// The elements of the axes input; nothing where only a run knows them.
+/// Returns the elements of the axes input; nullopt if they are known only during a run.
 Result<std::optional<std::vector<std::int64_t>>> listed_axes(const InferContext& context) {
   PX_RETURN_IF_ERROR(expect_dtype(context, 1, kI64Types));
   // One axis may be a scalar.

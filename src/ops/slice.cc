@@ -23,8 +23,8 @@ struct Extent {
   Expr count;
 };
 
-/// Nothing where the sign of a bound is not known. A start beyond the end needs no clamping: the
-/// count is then 0.
+/// Returns nullopt if the sign of a bound is not known. A start beyond the end needs no clamping:
+/// the count is then 0.
 std::optional<Extent> forward_extent(const Expr& dim, const Expr& start, const Expr& end,
                                      std::int64_t step) {
   Expr last = 0;
@@ -133,7 +133,7 @@ Status check_lists(const InferContext& context) {
   return {};
 }
 
-/// Nothing where axes, steps or bounds are not known.
+/// Returns nullopt if axes, steps or bounds are not known.
 Result<std::optional<SliceBounds>> read_bounds(const InferContext& context) {
   auto starts = context.exprs(1);
   auto ends = context.exprs(2);

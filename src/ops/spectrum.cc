@@ -14,7 +14,7 @@ namespace parallax {
 
 namespace {
 
-/// The one element of input i where it is known; `fallback` where the input is left out.
+/// The one element of input i if it is known; `fallback` if the input is left out.
 Result<std::optional<Expr>> one_number(const InferContext& context, std::size_t i,
                                        std::optional<Expr> fallback) {
   if (!context.has(i)) return fallback;
@@ -37,8 +37,8 @@ Status expect_at_least(const InferContext& context, const std::optional<Expr>& n
   return {};
 }
 
-/// How many numbers an element of the signal has: 1 where it is real, 2 where it is complex;
-/// nothing where only running tells.
+/// Returns how many numbers an element of the signal has: 1 if it is real, 2 if it is complex;
+/// nullopt if that is known only during a run.
 Result<std::optional<std::int64_t>> parts_of(const InferContext& context) {
   const auto parts = context.inputs[0].shape.back().constant();
   if (parts && *parts != 1 && *parts != 2) {

@@ -22,7 +22,7 @@ void append(const Constant& constant, std::vector<double>& values) {
   values.assign(typed.begin(), typed.end());
 }
 
-/// Elements of a tensor attribute; none where it is left out.
+/// Returns the elements of a tensor attribute; empty if it is left out.
 Result<std::vector<double>> numbers(const Node& node, const TreeParams& params,
                                     std::optional<Constant> TreeParams::*member) {
   std::vector<double> values;

@@ -16,6 +16,7 @@ REFUSED = [
     ("a.md", "# A\n\nIt begins anew.", '3: "anew": write again'),
     ("a.cc", 'log("the memory of the user\'s.");', '1: "of the user\'s": write the user\'s ...'),
     ("a.h", "/// The user's allocator, null if there is\n/// none.", '1: "is none": write there is no ..., or null'),
+    ("a.h", "/// The axes; nothing where they are\n/// unknown.", '1: "nothing where": write nullopt if, null if, or empty if'),
     ("a.md", "Two builds\nrun in turns.", '2: "in turns": write alternating, or one after the other'),
     ("a.md", "It holds as far as it is known.", '1: "as far as": write if, up to, or to the extent that'),
     ("a.py", "# By name.", '1: begins with "By": By name.'),

@@ -25,7 +25,7 @@ Binding with_size(const Case& made, std::int64_t size) {
 }
 
 /// A region that is not tiny, of operators that the delegate has and, for free dimensions of that
-/// size, does not refuse when asked; nothing where it has none.
+/// size, does not refuse when asked; nullopt if there is no such region.
 std::optional<Case> some_case(const UnderTest& test, int columns, std::int64_t size) {
   const auto runs = [&](const Case& made) {
     return ask_about_nodes(test, made.graph, with_size(made, size)).refusal.empty();

@@ -14,7 +14,7 @@ namespace parallax::conformance {
 struct Case {
   std::string name;  ///< "free rows", "odd sizes"
   Graph graph;       ///< inferred; constants filled
-  /// Sizes of its symbols, to be bound one after the other; one without sizes where there are none.
+  /// Sizes of its symbols, to be bound one after the other; one without sizes if there are none.
   std::vector<Binding> bindings;
 };
 
@@ -25,7 +25,7 @@ std::vector<Case> operator_cases(OpKind op, DType dtype, const Delegate& delegat
 /// Whole graphs.
 std::vector<Case> graph_cases(const Delegate& delegate, std::uint64_t seed);
 
-/// A case of a text; nothing where it is no graph or not all of it is claimed.
+/// Returns a case of a text; nullopt if it is no graph or not all of it is claimed.
 std::optional<Case> case_of(std::string name, const std::string& text, const Delegate& delegate,
                             std::uint64_t seed);
 /// `text` as forms.h has it, for a delegate that has some operator of one element in f32.

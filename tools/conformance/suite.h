@@ -5,7 +5,7 @@
 //     operators  each operator x type x shape class, under several sizes of free dimensions
 //     graphs     whole small graphs, each as one region
 //     behaviour  concurrent regions and runs, cancelled runs, memory that is not there, sizes that
-//                change while runs go on, where they may, compiling and discarding without growth,
+//                change while runs go on, if they may, compiling and discarding without growth,
 //                one answer to each question
 //
 // The delegate runs in this process: one that crashes ends it, so a program that runs the suite

@@ -24,7 +24,7 @@ struct TestedBinding {
 
   /// Returns values for the graph's inputs, generated from the seed.
   TensorBytes inputs(std::uint64_t seed) const;
-  /// Errors: of the delegate; kLimitExceeded where it has not answered by then, or `stop` was asked
+  /// Errors: of the delegate; kLimitExceeded if it has not answered by then, or `stop` was asked
   /// for.
   Result<std::vector<Tensor>> run(const TensorBytes& inputs, std::chrono::milliseconds time,
                                   std::stop_token stop = {}) const;
@@ -36,7 +36,7 @@ class TestedRegion {
   TestedRegion(std::shared_ptr<const OpenDelegate> delegate, const Graph& graph);
   /// The region is compiled the first time. Errors: of the delegate; a case that no host could run.
   Result<TestedBinding> bind(const Binding& binding);
-  /// The same for sizes that nothing is going to run with: there is no reference.
+  /// Likewise for sizes that no run will use: there is no reference.
   Result<TestedBinding> bind_only(const Binding& binding);
 
  private:

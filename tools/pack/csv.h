@@ -1,7 +1,7 @@
 // Packing problems as comma-separated text: a header that names the columns `lower`, `upper` and
 // `size` in any order, then one buffer per line. A buffer lives in [lower, upper). Other columns,
 // such as `id`, are not looked at, except those of constraints that the packing does not know
-// (`alignment`, `gaps`, `offset`, `hint`), which are refused where they say anything.
+// (`alignment`, `gaps`, `offset`, `hint`), which are refused if they say anything.
 #pragma once
 
 #include <string_view>

@@ -20,7 +20,7 @@ namespace parallax::cli {
 namespace {
 
 // The most memory that was ever resident, of this program alone. (getrusage would count what the
-// parent had before exec.) Nothing where the system does not tell.
+// parent had before exec.) Nullopt if the system does not tell.
 std::optional<std::int64_t> peak_rss_bytes() {
   std::ifstream status("/proc/self/status");
   std::string word;

@@ -35,7 +35,7 @@ class Phase {
   // time.
   explicit Phase(std::function<bool(std::size_t)> more) : more_(std::move(more)) {}
 
-  // The index of the caller's next run; nothing where the phase is over.
+  // Returns the index of the caller's next run; nullopt if the phase is over.
   std::optional<std::size_t> next() {
     const std::scoped_lock lock(mutex_);
     if (error_ || InterruptGuard::interrupted() || !more_(ms_.size())) return std::nullopt;

@@ -24,8 +24,8 @@ struct Info {
   std::optional<Model> model;
   std::optional<Error> problem;  // why it was not loaded
   std::vector<UnsupportedNode> unsupported;
-  std::optional<Need> need;  // nothing where no values of its dimensions are known
-  std::string command;       // that runs it; empty where there is no need
+  std::optional<Need> need;  // nullopt if no values of its dimensions are known
+  std::string command;       // that runs it; empty if there is no need
 };
 
 Info look_at(const Options& options, FileReport file) {

@@ -30,7 +30,7 @@ class ExprWriter {
 
   ByteWriter& out_;
   std::map<Expr, std::uint64_t, Less> numbers_;
-  /// The same by address: most are copies.
+  /// Likewise by address: most are copies.
   std::unordered_map<const Expr::Polynomial*, std::uint64_t> known_;
 };
 

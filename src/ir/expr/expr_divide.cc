@@ -12,7 +12,7 @@ using Polynomial = Expr::Polynomial;
 
 constexpr std::int64_t kLowest = std::numeric_limits<std::int64_t>::min();
 
-/// Long division by the leading term of `b`; nothing where a remainder is left.
+/// Divides by the leading term of `b`, term by term; nullopt if a remainder is left.
 std::optional<Expr> divide_exactly(const Expr& a, const Expr& b) {
   const Terms divisor = terms_of(b);
   Terms rest = terms_of(a), quotient;

@@ -46,13 +46,13 @@ class TokenReader {
     ++at_;
     return true;
   }
-  /// The same for a word without quotes.
+  /// Likewise for a word without quotes.
   bool accept_word(std::string_view word) {
     if (!peek().is_word(word)) return false;
     ++at_;
     return true;
   }
-  /// The same for punctuation that must come; an error otherwise.
+  /// Likewise for punctuation; an error if it does not come next.
   Status expect(std::string_view punctuation);
   /// Reads a name, with or without quotes.
   Result<std::string> name();

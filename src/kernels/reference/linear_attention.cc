@@ -10,7 +10,7 @@ constexpr std::size_t kPastState = 3, kDecay = 4, kBeta = 5;
 struct LinearShape {
   std::int64_t batch = 0, steps = 0, heads = 0, group = 1;  ///< `heads` of keys and values
   std::int64_t depth = 0, width = 0;
-  std::int64_t decays = 0, betas = 0;  ///< numbers of a step; 0 where there are none
+  std::int64_t decays = 0, betas = 0;  ///< numbers of a step; 0 if there are none
   double scale = 1;
 };
 

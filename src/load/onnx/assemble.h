@@ -11,7 +11,7 @@ namespace parallax {
 
 /// Constants, inputs with their symbols, the nodes in the newest form, outputs; shapes inferred. Of
 /// an If whose condition is known, both bodies are the branch that is taken: what the other one
-/// holds may not even have shapes. An initializer is a constant also where it is listed as an input
+/// holds may not even have shapes. An initializer is a constant also if it is listed as an input
 /// (known_inputs.h takes it away where the caller gives that input). `noted`, unless null: gets the
 /// further nodes that cannot run; if there are any, the result is an error. Errors: as load_onnx.
 Result<Graph> assemble_graph(CheckedGraph file, const ModelBytes& model, ExternalFiles& external,

@@ -61,7 +61,7 @@ class FunctionCall {
   Status check(LoadQuota& quota);
   /// A node of the function's body as this call has it: with the names and attributes of the
   /// caller, graphs in it as OnnxAttribute::inlined. Errors: as parsing; kInvalidModel for
-  /// attributes that the function lacks; kUnsupported where the account is spent. An attribute that
+  /// attributes that the function lacks; kUnsupported if the account is spent. An attribute that
   /// refers to one that the caller leaves out is dropped. The operator set is the one that the
   /// function imports for the node's domain. REQUIRES: check() succeeded.
   Result<OnnxNode> bind(const OnnxNode& inner, LoadQuota& quota);

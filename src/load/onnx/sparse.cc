@@ -15,7 +15,7 @@
 namespace parallax {
 namespace {
 
-/// The place of each value in the flat tensor of `dims`; nothing where the indices do not fit it.
+/// Returns the place of each value in the flat tensor of `dims`; nullopt if indices do not fit it.
 std::optional<std::vector<std::int64_t>> places(const Constant& indices, std::int64_t values,
                                                 const Dims& dims) {
   if (indices.dtype != DType::kI64) return std::nullopt;

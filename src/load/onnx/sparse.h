@@ -12,7 +12,7 @@
 namespace parallax {
 
 /// The dense form of `tensor`. Errors: kInvalidModel for indices outside the tensor or whose shape
-/// the standard does not know; kUnsupported where the account has too little for all elements and
+/// the standard does not know; kUnsupported if the account has too little for all elements and
 /// for elements of less than a byte; as read_tensor. Indices are i64 and ascend strictly: [values],
 /// places in the flat tensor, or [values, rank]. `quota` is charged with the bytes of the dense
 /// tensor before they are allocated. The constant owns its bytes; the file's are not kept.

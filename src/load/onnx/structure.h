@@ -18,8 +18,8 @@
 
 namespace parallax {
 
-/// The operator set that the model imports for `domain`, nothing where it imports none. The domain
-/// "" is ai.onnx. Several of one domain: the first.
+/// Returns the operator set that the model imports for `domain`, the first of several; nullopt if
+/// it does not import the domain. The domain "" is ai.onnx.
 std::optional<std::int64_t> imported_opset(const OnnxModel& model, std::string_view domain);
 /// Whether a version of ai.onnx can be loaded. Errors: kUnsupported outside 1 to 28.
 Status check_onnx_opset(std::int64_t version);

@@ -16,8 +16,8 @@ namespace parallax {
 
 /// NumPy's name of TensorProto.DataType `type`, "type 99" where ONNX does not know it.
 std::string onnx_type_name(std::int64_t type);
-/// Bytes of `elements` elements of that type: 0 for texts and for types that ONNX does not know,
-/// nothing where 63 bits do not suffice. Elements of less than a byte are packed; the size is
+/// Returns the bytes of `elements` elements: 0 for texts and for types that ONNX does not know;
+/// nullopt if 63 bits do not suffice. Elements of less than a byte are packed; the size is
 /// rounded up to bytes.
 std::optional<std::int64_t> onnx_bytes(std::int64_t type, std::int64_t elements);
 /// Element type of `what` (e.g. "tensor 'w'"). Errors: kUnsupported with both names, kInvalidModel

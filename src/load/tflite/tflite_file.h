@@ -30,7 +30,7 @@ inline constexpr std::size_t kTfliteAlignment = 4;
 struct TfliteSubgraph {
   const tflite_schema::SubGraph* graph = nullptr;
   /// The order in which operators run: each after those that make its inputs, otherwise as in the
-  /// file, whose order is kept where it is one already.
+  /// file, whose order is kept if it is one already.
   std::vector<std::int32_t> order;
 };
 

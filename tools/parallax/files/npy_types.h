@@ -34,10 +34,10 @@ struct UnfitElement {
   std::size_t index = 0;
   std::string value;
 };
-/// Converts elements of `type`. The first one that `to` cannot hold: an integer out of range, a
-/// fraction or NaN for an integer, a float beyond all floats of the type. Nothing where all fit:
-/// floats are rounded, for booleans all but 0 is true. REQUIRES: a type that npy_dtype() gave, as
-/// many elements as `to` has.
+/// Converts elements of `type`. Returns the first one that `to` cannot hold: an integer out of
+/// range, a fraction or NaN for an integer, a float beyond all floats of the type. Nullopt if all
+/// fit: floats are rounded, for booleans all but 0 is true. REQUIRES: a type that npy_dtype() gave,
+/// as many elements as `to` has.
 std::optional<UnfitElement> npy_convert(DType type, std::span<const std::byte> from,
                                         MutableTensorView to);
 

@@ -121,7 +121,7 @@ bool is_known(std::span<const std::byte> file) {
   return std::ranges::any_of(kStarts, [&](std::string_view s) { return text.starts_with(s); });
 }
 
-// Why the child gave no image; nothing where it did.
+// Returns why the child gave no image; empty if it did.
 std::string problem_of(int status, const Answer& answer) {
   if (WIFSIGNALED(status) && (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL))
     return fmt::format("takes longer than {} s to decode", kMaxSeconds);

@@ -21,7 +21,7 @@ struct FloatImage {
   int width = 0, height = 0, channels = 0;
   std::vector<float> pixels;
 };
-/// Bilinear; where it shrinks, over all pixels that become one (as Pillow and torchvision do).
+/// Bilinear; if it shrinks, over all pixels that become one (as Pillow and torchvision do).
 FloatImage resize(const FloatImage& image, int width, int height);
 
 }  // namespace parallax::cli

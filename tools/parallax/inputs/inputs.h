@@ -30,9 +30,9 @@ struct Inputs {
 Result<std::map<std::string, Tensor>> read_input_files(const Options& options, const Model& model,
                                                        SymbolValues& values, std::size_t run = 0);
 
-/// The same, and makes up the other inputs: floats in [0, 1), integers 1 to 9, booleans true, the
+/// Likewise, and makes up the other inputs: floats in [0, 1), integers 1 to 9, booleans true, the
 /// same for the same seed; strings are the texts of such integers. Tied inputs are zeros. Errors:
-/// also kUnboundSymbol, and kInvalidInput where a sequence, an optional or a map is not given.
+/// also kUnboundSymbol, and kInvalidInput if a sequence, an optional or a map is not given.
 Result<Inputs> make_inputs(const Options& options, const Model& model, const Session& session,
                            SymbolValues& values, std::size_t run = 0);
 

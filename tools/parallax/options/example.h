@@ -9,11 +9,11 @@
 
 namespace parallax::cli {
 
-/// A word as a shell takes it: quoted where it holds more than letters, digits and plain signs.
+/// A word as a shell takes it: quoted if it holds more than letters, digits and plain signs.
 std::string shell_word(std::string_view word);
 
 /// Values for the free dimensions of `model` that `known` lacks: those of usual batches, lengths
-/// and images that the model can be planned with. Errors: of the first plan, where no plan can be
+/// and images that the model can be planned with. Errors: of the first plan, if no plan can be
 /// made.
 Result<std::vector<DimValue>> example_dims(const Model& model, const SymbolValues& known);
 /// " --dim batch=1 --dim seq=16".

@@ -48,7 +48,7 @@ CLI::Validator within(T low, T high) {
 CLI::Option* add_repeated(CLI::App& command, const char* name,
                           const std::function<void(const std::string&)>& take, const char* what);
 
-/// The check of options whose value would be ignored where it is empty, which is what
+/// The check of options whose value would be ignored if it is empty, which is what
 /// --cache "$UNSET" gives.
 std::string check_not_empty(const std::string& text);
 

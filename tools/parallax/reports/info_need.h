@@ -17,8 +17,8 @@ struct Need {
   PlanReport plan;
 };
 
-/// Dimensions that are not given get a usual value that the model can be planned with; nothing
-/// where none of those fits. Errors: of the plan, where all are given. Throws UsageError.
+/// Dimensions that are not given get a usual value that the model can be planned with; nullopt if
+/// no such value fits. Errors: of the plan, if all are given. Throws UsageError.
 Result<std::optional<Need>> need_of(const Options& options, const Model& model);
 
 void print_need(const Need& need);

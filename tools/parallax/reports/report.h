@@ -16,7 +16,7 @@ nlohmann::json threads_json(const PlanReport& plan);
 nlohmann::json kernels_json(const PlanReport& plan);
 /// "none", "64.0 MiB", "14.2 GiB (auto)": what was asked for and what that is at this moment.
 std::string budget_text(const MemoryBudget& budget, const PlanReport& plan);
-/// The same as {"kind": "auto", "bytes": N or null, "stalled": false}.
+/// Returns it as {"kind": "auto", "bytes": N or null, "stalled": false}.
 nlohmann::json budget_json(const MemoryBudget& budget, const PlanReport& plan);
 /// {"hits": N, "misses": N, "bytes": N, "written_bytes": N, "file": ..., "problem": "" or why it
 /// could not be used}; null without a cache.

@@ -21,11 +21,11 @@ std::optional<ScoreShape> score_shape(const TensorView& output);
 /// values are equal. NaN counts as less than any number.
 std::vector<std::size_t> top_indices(std::span<const float> scores, std::size_t most);
 
-/// The lines of a text file, one a class. Errors: kIo, kInvalidInput where it has more than a
+/// The lines of a text file, one a class. Errors: kIo, kInvalidInput if it has more than a
 /// million lines or 64 MiB.
 Result<std::vector<std::string>> read_labels(const std::string& path);
 
-/// Prints the `most` largest scores of each row of `output`, with the labels where there are any.
+/// Prints the `most` largest scores of each row of `output`, with the labels if there are any.
 /// REQUIRES: labels is empty or has a label for each class.
 void print_top(const TensorView& output, const ScoreShape& shape, std::size_t most,
                const std::vector<std::string>& labels);

@@ -42,7 +42,7 @@ typedef struct {
   int at[8];
 } Strides_t;
 
-/// Declares `row` and `column` of this work-item; returns where it has none.
+/// Declares `row` and `column` of this work-item; returns if it has none.
 #define POSITION(s)                                                           \
   int row, column;                                                            \
   if ((s).chunks > 0) {                                                       \

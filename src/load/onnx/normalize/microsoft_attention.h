@@ -29,8 +29,8 @@ Rotation rotation_at(Rewriting& to, ValueId cos, ValueId sin, ValueId positions)
 
 /// Takes the attribute `name`, a number of heads. Fails with kInvalidModel outside of 1 to 2^20.
 std::int64_t take_heads(Rewriting& to, const char* name);
-/// Attributes that change nothing where they have this value. Fails with kUnsupported for another
-/// value.
+/// Checks that an attribute has the value with which it has no effect. Fails with kUnsupported for
+/// another value.
 void expect_off(Rewriting& to, const char* name, std::int64_t off = 0);
 /// Fails with kUnsupported if the input is given; `name` is for the message.
 void expect_absent(Rewriting& to, std::size_t input, const char* name);

@@ -53,7 +53,7 @@ Status quantised_images(FileNode& file, OpKind kind) {
   return to.finish();
 }
 
-/// A product of integers as real numbers, with a bias where there is one.
+/// A product of integers as real numbers, with a bias if there is one.
 void scaled_product(Rewriting& to, ValueId product, ValueId scale, ValueId bias) {
   const ValueId whole = to.cast(product, DType::kF32);
   if (!bias.valid()) return to.result(OpKind::kMul, {whole, scale});

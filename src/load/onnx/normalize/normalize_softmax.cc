@@ -12,7 +12,7 @@ namespace parallax {
 namespace {
 
 /// The one axis that does what normalising the axes from `first` on as one does: the only one of
-/// them that may have more than one element. Nothing where there are several.
+/// them that may have more than one element. Nullopt if there are several.
 std::optional<int> single_axis(const Shape& shape, int first) {
   int axis = static_cast<int>(shape.size()) - 1;
   bool found = false;

@@ -28,7 +28,7 @@ class Rewriting : public OperatorWriter {
   // The node that is rewritten.
   std::size_t inputs() const { return inputs_.size(); }
   bool has(std::size_t i) const { return i < inputs_.size() && inputs_[i].valid(); }
-  /// An input, invalid where it is left out.
+  /// An input, invalid if it is left out.
   ValueId in(std::size_t i) const { return has(i) ? inputs_[i] : ValueId{}; }
   /// An input that must be there. Fails with kInvalidModel if it is left out.
   ValueId need(std::size_t i);

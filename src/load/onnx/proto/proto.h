@@ -110,11 +110,10 @@ struct OnnxAttribute {
   /// Messages that are not parsed yet: parse_onnx_tensor(), parse_onnx_sparse_tensor() and
   /// parse_onnx_type() do that on request.
   std::optional<std::string_view> tensor, sparse_tensor, type_proto;
-  /// Not parsed yet, so that the depth of a file's bodies costs no stack here.
   /// Bodies in `g` and `graphs`. They are not parsed yet, so that the depth of a file's bodies
   /// costs no stack here.
   std::vector<std::string_view> graphs;
-  /// The same once functions in them are inlined; empty where that changes nothing. Copies of the
+  /// These graphs with their functions inlined; empty if they call no functions. Copies of the
   /// attribute share the graphs.
   std::vector<std::shared_ptr<OnnxGraph>> inlined = {};
 };

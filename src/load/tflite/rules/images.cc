@@ -105,7 +105,7 @@ Attributes transposed_attributes(const TransposedSizes& sizes, schema::Padding p
 }
 
 /// Reads the sizes: input 0 is the result's shape, input 2 the image; the filters' spatial axes
-/// begin at `axis`. Nothing where they cannot be used.
+/// begin at `axis`. Nullopt if they cannot be used.
 std::optional<TransposedSizes> transposed_sizes(TfliteOperator& o, int axis, Ints stride) {
   const Ints shape = o.need_ints(0, "the sizes of the result");
   const ValueId filters = o.need(1), x = o.need(2);

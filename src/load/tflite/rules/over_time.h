@@ -26,7 +26,7 @@ using RecurrentStep = std::function<std::vector<ValueId>(
 
 /// The sequences and states that a step reads.
 struct Recurrence {
-  std::vector<ValueId> parts;   ///< f32; with times along an axis where there are many steps
+  std::vector<ValueId> parts;   ///< f32; with times along an axis if there are many steps
   std::vector<ValueId> states;  ///< before the first step
 };
 

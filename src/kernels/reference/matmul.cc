@@ -14,26 +14,77 @@
 namespace parallax {
 namespace {
 
-/// Columns that one unit of work computes.
-constexpr std::int64_t kColumnBlock = 256;
+/// Rows and columns that one unit of work computes at most.
+constexpr std::int64_t kRowBlock = 4, kColumnBlock = 256;
 
-/// Computes y[j] = sum over i of a[i * a_step] * b[i * width + j] for `count` columns; `b` has rows
-/// of `width`. Takes kColumns at a time, whose sums stay in registers; then half as many.
-template <std::size_t kColumns = 16, class T>
-void row_times_matrix(const T* a, std::int64_t a_step, const T* b, std::int64_t width,
-                      std::int64_t inner, std::int64_t count, T* y) {
+/// Operands of y[r, j] = sum over i of a[r * a_row + i * a_step] * b[i * b_row + j].
+template <class T>
+struct Sums {
+  const T* a;
+  std::int64_t a_row, a_step;
+  const T* b;
+  std::int64_t b_row, inner;
+  T* y;
+  std::int64_t y_row;
+};
+
+/// Computes `rows` of 1 to kRows rows, and kColumns columns at a time while `count` allows. Their
+/// sums stay in registers. Missing rows repeat the last one. Returns the columns computed.
+template <std::size_t kRows, std::size_t kColumns, class T>
+std::int64_t add_products(const Sums<T>& s, std::int64_t rows, std::int64_t count) {
   constexpr auto kStep = static_cast<std::int64_t>(kColumns);
-  for (; count >= kStep; count -= kStep, b += kStep, y += kStep) {
-    std::array<T, kColumns> sums{};
-    for (std::int64_t i = 0; i < inner; ++i) {
-      const T x = a[i * a_step];
-      const T* row = b + i * width;
-#pragma GCC unroll 16
-      for (std::size_t j = 0; j < kColumns; ++j) sums[j] = wrap_add(sums[j], wrap_mul(x, row[j]));
-    }
-    std::copy(sums.begin(), sums.end(), y);
+  std::array<const T*, kRows> of_a{};
+  std::array<T*, kRows> of_y{};
+  for (std::size_t r = 0; r < kRows; ++r) {
+    const std::int64_t row = std::min(static_cast<std::int64_t>(r), rows - 1);
+    of_a[r] = s.a + row * s.a_row;
+    of_y[r] = s.y + row * s.y_row;
   }
-  if constexpr (kColumns > 1) row_times_matrix<kColumns / 2>(a, a_step, b, width, inner, count, y);
+  std::int64_t begin = 0;
+  for (; begin + kStep <= count; begin += kStep) {
+    std::array<T, kRows * kColumns> sums{};
+    for (std::int64_t i = 0; i < s.inner; ++i) {
+      asm volatile("");  // or GCC vectorizes over i, with twenty times the instructions
+      const T* of_b = s.b + begin + i * s.b_row;
+#pragma GCC unroll 16
+      for (std::size_t r = 0; r < kRows; ++r) {
+        const T x = of_a[r][i * s.a_step];
+#pragma GCC unroll 16
+        for (std::size_t j = 0; j < kColumns; ++j) {
+          T& sum = sums[r * kColumns + j];
+          sum = wrap_add(sum, wrap_mul(x, of_b[j]));
+        }
+      }
+    }
+    for (std::size_t r = 0; r < kRows; ++r)
+      std::copy_n(sums.begin() + r * kColumns, kColumns, of_y[r] + begin);
+  }
+  return begin;
+}
+
+/// Computes the last columns, fewer than 16, of up to kRowBlock rows together: few sums of one row
+/// would wait for each other.
+template <std::size_t kColumns = 8, class T>
+void last_columns(Sums<T> s, std::int64_t rows, std::int64_t count) {
+  const std::int64_t done =
+      add_products<static_cast<std::size_t>(kRowBlock), kColumns>(s, rows, count);
+  s.b += done;
+  s.y += done;
+  if constexpr (kColumns > 1) last_columns<kColumns / 2>(s, rows, count - done);
+}
+
+template <class T>
+void rows_times_matrix(Sums<T> s, std::int64_t rows, std::int64_t count) {
+  std::int64_t done = 0;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    Sums<T> row = s;
+    row.a += r * s.a_row;
+    row.y += r * s.y_row;
+    done = add_products<1, 16>(row, 1, count);
+  }
+  s.b += done;
+  s.y += done;
+  last_columns(s, rows, count - done);
 }
 
 /// Variant for a `b` with any strides: y[j] = sum over i of a[i * a_step] * b[i * row + j *
@@ -62,45 +113,49 @@ void row_times_strided(const T* a, std::int64_t a_step, const T* b, std::int64_t
   }
 }
 
-/// A product of rows x columns sums of length `inner`, cut into units of one row and one block of
-/// columns.
+/// A product of rows x columns sums of length `inner`, cut into units of one block of rows and one
+/// of columns.
 struct Product {
   std::int64_t rows = 0, columns = 0, inner = 0;
   std::int64_t a_row = 0, a_step = 0;    ///< strides of the first operand
   std::int64_t b_row = 0, b_column = 1;  ///< and of the second
 
-  std::int64_t blocks() const { return tile_count(columns, kColumnBlock); }
-  std::int64_t units() const { return rows * blocks(); }
+  std::int64_t row_blocks() const { return tile_count(rows, kRowBlock); }
+  std::int64_t units() const { return row_blocks() * tile_count(columns, kColumnBlock); }
   std::int64_t units_per_tile() const {
     return std::max<std::int64_t>(
-        kMacsPerTile / std::max<std::int64_t>(std::min(columns, kColumnBlock) * inner, 1), 1);
+        kMacsPerTile / std::max<std::int64_t>(
+                           std::min(rows, kRowBlock) * std::min(columns, kColumnBlock) * inner, 1),
+        1);
   }
 };
 
-/// One unit: columns [begin, end) of row `row`.
+/// One unit: columns [begin, end) of rows [row, row_end).
 struct Unit {
-  std::int64_t row, begin, end;
+  std::int64_t row, row_end, begin, end;
 };
 Unit unit_of(const Product& p, std::int64_t unit) {
-  const std::int64_t begin = unit / p.rows * kColumnBlock;
-  return {unit % p.rows, begin, std::min(begin + kColumnBlock, p.columns)};
+  const std::int64_t row = unit % p.row_blocks() * kRowBlock;
+  const std::int64_t begin = unit / p.row_blocks() * kColumnBlock;
+  return {row, std::min(row + kRowBlock, p.rows), begin, std::min(begin + kColumnBlock, p.columns)};
 }
 
 template <class T>
 void compute_unit(const Product& p, const Unit& unit, const T* a, const T* b, T* y) {
-  const std::int64_t count = unit.end - unit.begin;
-  T* out = y + unit.row * p.columns + unit.begin;
+  const std::int64_t rows = unit.row_end - unit.row, count = unit.end - unit.begin;
+  y += unit.row * p.columns + unit.begin;
   if (p.inner == 0) {  // operands without elements are null
-    std::fill_n(out, count, T{0});
+    for (std::int64_t r = 0; r < rows; ++r) std::fill_n(y + r * p.columns, count, T{0});
     return;
   }
-  const T* row = a + unit.row * p.a_row;
+  a += unit.row * p.a_row;
   b += unit.begin * p.b_column;
-  if (p.b_column == 1) {
-    row_times_matrix(row, p.a_step, b, p.b_row, p.inner, count, out);
-  } else {
-    row_times_strided(row, p.a_step, b, p.b_row, p.b_column, p.inner, count, out);
-  }
+  if (p.b_column == 1)
+    return rows_times_matrix<T>({a, p.a_row, p.a_step, b, p.b_row, p.inner, y, p.columns}, rows,
+                                count);
+  for (std::int64_t r = 0; r < rows; ++r)
+    row_times_strided(a + r * p.a_row, p.a_step, b, p.b_row, p.b_column, p.inner, count,
+                      y + r * p.columns);
 }
 
 /// Batch dimensions of a matrix product, and the strides of both operands over them.
@@ -186,8 +241,9 @@ KernelResult reference_matmul(const KernelRequest& request) {
             const std::int64_t at_a = offset_in(batch.dims, batch.a, matrix);
             const std::int64_t at_b = offset_in(batch.dims, batch.b, matrix);
             compute_unit(p, unit, args.in<T>(0) + at_a, args.in<T>(1) + at_b, y);
-            add_bias(has_bias ? args.in<T>(2) + unit.begin : nullptr, activation,
-                     unit.end - unit.begin, y + unit.row * p.columns + unit.begin);
+            for (std::int64_t row = unit.row; row < unit.row_end; ++row)
+              add_bias(has_bias ? args.in<T>(2) + unit.begin : nullptr, activation,
+                       unit.end - unit.begin, y + row * p.columns + unit.begin);
           }
           return {};
         });
@@ -226,13 +282,15 @@ KernelResult reference_gemm(const KernelRequest& request) {
           for (std::int64_t u = range.begin; u < range.end; ++u) {
             const Unit unit = unit_of(p, u);
             compute_unit(p, unit, args.in<T>(0), args.in<T>(1), args.out<T>());
-            T* y = args.out<T>() + unit.row * p.columns;
-            for (std::int64_t j = unit.begin; j < unit.end; ++j) {
-              y[j] = scaled(alpha, y[j]);
-              if (has_c)
-                y[j] = wrap_add(y[j], scaled(beta, args.in<T>(2)[unit.row * c[0] + j * c[1]]));
+            for (std::int64_t row = unit.row; row < unit.row_end; ++row) {
+              T* y = args.out<T>() + row * p.columns;
+              for (std::int64_t j = unit.begin; j < unit.end; ++j) {
+                y[j] = scaled(alpha, y[j]);
+                if (has_c)
+                  y[j] = wrap_add(y[j], scaled(beta, args.in<T>(2)[row * c[0] + j * c[1]]));
+              }
+              add_bias<T>(nullptr, activation, unit.end - unit.begin, y + unit.begin);
             }
-            add_bias<T>(nullptr, activation, unit.end - unit.begin, y + unit.begin);
           }
           return {};
         });

@@ -97,12 +97,16 @@ TEST(ReferenceGemm, TransposesScalesAndBroadcastsC) {
 
 /// Plain, blocked and transposed paths sum in one order: their bits are those of the plain loop.
 RC_GTEST_PROP(ReferenceMatMulProperty, EveryPathEqualsThePlainLoop, ()) {
-  const auto m = *rc::gen::inRange<std::int64_t>(1, 6);
-  const auto n = *rc::gen::inRange<std::int64_t>(1, 600);
+  const auto m = *rc::gen::inRange<std::int64_t>(1, 11);
+  const auto n = *rc::gen::inRange<std::int64_t>(1, *rc::gen::element<std::int64_t>(40, 600));
   const auto k = *rc::gen::inRange<std::int64_t>(0, 23);
   const auto value = [](std::int64_t i) { return std::sin(static_cast<float>(i)); };
-  Floats a, b, b_transposed(static_cast<std::size_t>(k * n)), expected;
-  for (std::int64_t i = 0; i < m * k; ++i) a.push_back(value(i));
+  Floats a, a_transposed(static_cast<std::size_t>(m * k)), b;
+  Floats b_transposed(static_cast<std::size_t>(k * n)), expected;
+  for (std::int64_t i = 0; i < m * k; ++i) {
+    a.push_back(value(i));
+    a_transposed[static_cast<std::size_t>(i % k * m + i / k)] = a.back();
+  }
   for (std::int64_t i = 0; i < k * n; ++i) {
     b.push_back(value(i + 1000));
     b_transposed[static_cast<std::size_t>(i % n * k + i / n)] = b.back();
@@ -117,12 +121,17 @@ RC_GTEST_PROP(ReferenceMatMulProperty, EveryPathEqualsThePlainLoop, ()) {
   }
   const auto plain = run_one<float>(
       OpKind::kMatMul, test_inputs(test_tensor<float>({m, k}, a), test_tensor<float>({k, n}, b)));
-  const auto gemm = run_one<float>(
+  const auto by_columns = run_one<float>(
       OpKind::kGemm,
       test_inputs(test_tensor<float>({m, k}, a), test_tensor<float>({n, k}, b_transposed)),
       test_attributes({{"transB", std::int64_t{1}}}));
+  const auto by_rows = run_one<float>(
+      OpKind::kGemm,
+      test_inputs(test_tensor<float>({k, m}, a_transposed), test_tensor<float>({k, n}, b)),
+      test_attributes({{"transA", std::int64_t{1}}}));
   RC_ASSERT(plain == expected);
-  RC_ASSERT(gemm == expected);
+  RC_ASSERT(by_columns == expected);
+  RC_ASSERT(by_rows == expected);
 }
 
 }  // namespace

@@ -48,6 +48,11 @@ const std::vector<ConvolutionCase> kColumnCases = {
     {"WindowsOfALine", {1, 3000, 20}, 40, {3}, {1, 1}},
     {"WindowsOfALineByTwo", {2, 1500, 24}, 70, {3}, {1, 1}, {2}},
     {"WindowsOfPadding", {1, 3, 40, 4}, 8, {3, 9}, {2, 8, 2, 8}, {1, 3}},
+    {"RowsOfDistantTaps", {2, 60, 50, 12}, 12, {7, 1}, {51, 0, 51, 0}, {1, 1}, {17, 1}},
+    {"RowsOfDistantTapsByTwo", {1, 61, 50, 24}, 20, {5, 1}, {20, 0, 44, 0}, {2, 1}, {16, 1}},
+    {"RowsOfTapsOutside", {1, 10, 50, 8}, 12, {2, 1}, {24, 0, 24, 0}, {1, 1}, {48, 1}},
+    {"RowsOfWideDistantTaps", {1, 40, 60, 12}, 12, {3, 3}, {20, 1, 20, 1}, {1, 1}, {20, 1}},
+    {"RowsOfDeepDistantTaps", {1, 50, 48, 270}, 16, {3, 1}, {20, 0, 20, 0}, {1, 1}, {20, 1}},
 };
 
 class ColumnConvolution : public testing::TestWithParam<ConvolutionCase> {};

@@ -1,5 +1,5 @@
-// ReduceSum and its kin and GlobalAveragePool of f32 over neighbouring axes: the middle of
-// [outer, n, inner].
+// ReduceSum and its kin and GlobalAveragePool of f32 over neighbouring axes, the middle of [outer,
+// n, inner], or over two groups of them.
 #include <algorithm>
 #include <cstring>
 
@@ -94,25 +94,69 @@ std::optional<std::uint32_t> reduced_axes(const KernelRequest& request) {
   return mask;
 }
 
-/// Returns the tensor as [outer, n, inner] if the reduced axes are adjacent, ignoring axes of one
-/// element.
-std::optional<ReduceShape> reduce_shape(const Dims& dims, std::uint32_t mask) {
-  ReduceShape shape;
-  int stage = 0;  // 0: before the reduced axes, 1: among them, 2: after them
+/// Returns a shape for each group of adjacent reduced axes, ignoring axes of one element. The
+/// `outer` of a shape counts from the group before on, its `inner` to the end of the tensor. At
+/// least one shape.
+std::vector<ReduceShape> reduce_shapes(const Dims& dims, std::uint32_t mask) {
+  std::vector<ReduceShape> shapes(1);
+  bool reduced_before = false;
   for (int d = 0; d < dims.rank(); ++d) {
     if (dims[d] == 1) continue;
     const bool reduced = ((mask >> d) & 1U) != 0;
-    if (stage == 0 && reduced) stage = 1;
-    if (stage == 1 && !reduced) stage = 2;
-    if (stage == 2 && reduced) return std::nullopt;
-    (stage == 0 ? shape.outer : stage == 1 ? shape.n : shape.inner) *= dims[d];
+    ReduceShape& last = shapes.back();
+    if (reduced && !reduced_before && last.n > 1) {
+      shapes.push_back({last.inner, dims[d], 1});
+    } else {
+      (reduced ? last.n : last.n > 1 ? last.inner : last.outer) *= dims[d];
+    }
+    reduced_before = reduced;
   }
-  return shape;
+  for (std::size_t i = shapes.size() - 1; i > 0; --i)
+    shapes[i - 1].inner = shapes[i].outer * shapes[i].n * shapes[i].inner;
+  return shapes;
+}
+
+/// Returns the reduction of results of `reduction` that gives the result over all their elements.
+Reduction reduction_of_results(Reduction reduction) {
+  return reduction == Reduction::kSquares || reduction == Reduction::kL1 ? Reduction::kSum
+                                                                         : reduction;
+}
+
+/// Reduces two groups of axes: a tile reduces the first group of some columns into scratch, then
+/// the second one. `second` is the shape of `first.inner`, which a tile has several of.
+Result<std::unique_ptr<Kernel>> reduce_two_groups(Reduction reduction, ReduceShape first,
+                                                  ReduceShape second) {
+  LambdaKernelOptions options;
+  options.unused_inputs = 0b10;
+  const std::int64_t width = second.n * second.inner;
+  options.tiles = count_tiles(second.outer, first.outer * first.n * width, kTileElements);
+  options.scratch_bytes = tile_count(second.outer, options.tiles) * width * kFloatBytes;
+  return tiled_kernel(
+      options, [=, tiles = options.tiles](std::int64_t tile, const KernelArgs& args) -> Status {
+        const auto [begin, end] = tile_range(second.outer, tiles, tile);
+        auto* const results = reinterpret_cast<float*>(args.scratch.data());
+        const Reduction again = reduction_of_results(reduction);
+        for (std::int64_t o = 0; o < first.outer; ++o) {
+          reduce_columns(reduction, args.in<float>(0) + o * first.n * first.inner + begin * width,
+                         results, to_size((end - begin) * width), to_size(first.n),
+                         to_size(first.inner));
+          float* const y = args.out<float>() + (o * second.outer + begin) * second.inner;
+          if (second.inner == 1) {
+            reduce_rows(again, results, y, to_size(end - begin), to_size(second.n));
+            continue;
+          }
+          for (std::int64_t i = 0; i < end - begin; ++i)
+            reduce_columns(again, results + i * width, y + i * second.inner, to_size(second.inner),
+                           to_size(second.n), to_size(second.inner));
+        }
+        return {};
+      });
 }
 
 }  // namespace
 
-/// Creates the kernels of Reduce* of f32 whose axes are known at plan time and adjacent.
+/// Creates the kernels of Reduce* of f32 whose axes are known at plan time, in one or two groups of
+/// adjacent ones.
 Result<std::unique_ptr<Kernel>> cpu_reduce(const KernelRequest& request) {
   const auto reduction = reduction_of(request.node.op);
   const Dims& dims = request.inputs[0].dims;
@@ -120,9 +164,13 @@ Result<std::unique_ptr<Kernel>> cpu_reduce(const KernelRequest& request) {
   if (!reduction || request.inputs[0].dtype != DType::kF32 || dims.elements() == 0 || !mask ||
       *mask == 0)
     return not_covered();
-  const auto shape = reduce_shape(dims, *mask);
-  if (!shape || (*reduction == Reduction::kLogSumExp && shape->inner > 1)) return not_covered();
-  return reduce_kernel(*reduction, *shape, 0b10);
+  const auto shapes = reduce_shapes(dims, *mask);
+  if (*reduction == Reduction::kLogSumExp && shapes.front().inner > 1) return not_covered();
+  if (shapes.size() == 1) return reduce_kernel(*reduction, shapes.front(), 0b10);
+  const bool small = shapes[1].n * shapes[1].inner <= kTileElements;  // it has to fit scratch
+  return shapes.size() == 2 && small && *reduction != Reduction::kLogSum
+             ? reduce_two_groups(*reduction, shapes[0], shapes[1])
+             : not_covered();
 }
 
 /// Creates the kernels of GlobalAveragePool and GlobalMaxPool of f32, NCHW or NHWC.

@@ -33,6 +33,20 @@ TEST(CpuReduce, AgreesWithReferenceOverNeighbouringAxes) {
   }
 }
 
+TEST(CpuReduce, AgreesWithReferenceOverTwoGroupsOfAxes) {
+  const std::vector<std::vector<std::int64_t>> axes = {
+      {0, 2}, {0, 3}, {1, 3}, {0, 2, 3}, {0, 1, 3}};
+  for (const OpKind op : kReductions) {
+    for (const Dims& dims :
+         {Dims{2, 3, 4, 5}, Dims{3, 70, 2, 33}, Dims{1, 128, 62, 3}, Dims{2, 90, 40, 37}}) {
+      for (const auto& a : axes) {
+        SCOPED_TRACE(std::string(to_string(op)) + " " + dims.to_string());
+        expect_same_as_reference(reduce(op, random_floats(dims, 3), a, 1), {1e-5, 1e-4});
+      }
+    }
+  }
+}
+
 TEST(CpuReduce, KeepsNanAndInfinity) {
   const float inf = std::numeric_limits<float>::infinity(), nan = std::nanf("");
   for (const OpKind op : kReductions) {
@@ -80,8 +94,14 @@ TEST(CpuArgExtreme, AgreesWithReference) {
   }
 }
 
-TEST(CpuReduce, DeclinesAxesThatAreApart) {
-  EXPECT_TRUE(cpu_declines(reduce(OpKind::kReduceSum, random_floats({2, 3, 4}, 1), {0, 2}, 1)));
+TEST(CpuReduce, DeclinesThreeGroupsOfAxesAndSumsOfExponentialsOverTwo) {
+  const auto declines = [](OpKind op, const Dims& dims, const std::vector<std::int64_t>& axes) {
+    return cpu_declines(reduce(op, random_floats(dims, 1), axes, 1));
+  };
+  EXPECT_TRUE(declines(OpKind::kReduceSum, {2, 3, 4, 3, 2}, {0, 2, 4}));
+  EXPECT_FALSE(declines(OpKind::kReduceSum, {2, 3, 4, 1, 2}, {0, 2, 3, 4}));
+  EXPECT_TRUE(declines(OpKind::kReduceLogSumExp, {2, 3, 4}, {0, 2}));
+  EXPECT_TRUE(declines(OpKind::kReduceLogSum, {2, 3, 4}, {0, 2}));
 }
 
 TEST(CpuGlobalAveragePool, AgreesWithReferenceInBothLayouts) {

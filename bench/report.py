@@ -140,7 +140,8 @@ def write(results):
     text = f"""# Performance
 
 Written by `make bench`, but for the notes below two tables and on single cases, which are by hand. {m['cpu']}; {m['date']}, commit {m['commit']}. f32,
-{results['threads']} threads, engines alternating, each a process of its own, the median of {results['rounds']} rounds of 20 runs after 5. On a shared
+{results['threads']} threads. Engines take turns, each in a process of its own. Each of {results['rounds']} rounds has 20 runs after 5
+warm-up runs; a time is the median of the rounds' medians. On a shared
 machine only ratios within one line mean something. {results['models']}
 
 ## Compared with the peers

@@ -11,14 +11,17 @@
 
 namespace parallax {
 
-/// The bytes of a model and their file. Copies share the map of the file.
+/// The bytes from which a model is loaded, and the file that holds them, if there is one. The bytes
+/// may hold several models. Copies share the map of the file.
 struct ModelSource {
   struct File {
     std::filesystem::path path;  ///< as the user gave it
     FileIdentity identity;       ///< identity when it was mapped
   };
 
-  ModelBytes model;  ///< the model's bytes, with what keeps them alive
+  /// All bytes of the file or of the caller's memory, with what keeps them alive. find_model()
+  /// finds the model among them.
+  ModelBytes model;
   /// Nullopt if the bytes are the caller's, who must not change them while the model lives.
   std::optional<File> file;
 };

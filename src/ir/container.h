@@ -31,8 +31,8 @@ struct Container {
 /// Null: the value is a tensor.
 using ContainerType = std::shared_ptr<const Container>;
 
-/// Returns the type of a `type` whose elements are of type `inside`. Allocates; the depth is not
-/// checked against kMaxContainers.
+/// Returns the type of a `type` whose elements are of type `inside`; the keys of a map have the
+/// type inside.key. Allocates; the depth is not checked against kMaxContainers.
 ContainerType wrap(ObjectType type, const Container& inside);
 /// Returns the type inside the outermost one; its `types` is empty if that is a tensor. REQUIRES:
 /// `types` is not empty.

@@ -77,14 +77,15 @@ enum class InputUse : std::uint8_t {
 class DynamicOutputs {
  public:
   virtual ~DynamicOutputs() = default;
-  /// Called once per output. Errors: kBudgetExceeded, kOutOfMemory.
+  /// Called once per output that is present. Errors: kBudgetExceeded, kOutOfMemory.
   virtual Result<std::byte*> allocate(int output, const Dims& dims) = 0;
 };
 
 /// Arguments of one tile; memory is valid during the call only.
 struct KernelArgs {
   std::span<const std::byte* const> inputs;  ///< null where left out, kNone, or without elements
-  std::span<std::byte* const> outputs;       ///< null where left out; aligned to the element size
+  /// Aligned to the element size; null where left out, or if the kernel allocates the output.
+  std::span<std::byte* const> outputs;
   std::span<std::byte> scratch;  ///< scratch_bytes() bytes, 64-byte aligned, for this tile alone
   DynamicOutputs* dynamic = nullptr;  ///< not null exactly for kernels with dynamic_outputs()
   /// Tile of this node and run that used this scratch last and left its contents unchanged since;

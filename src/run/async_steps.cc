@@ -158,7 +158,8 @@ void AsyncSteps::fail(BranchId number, Error error) noexcept {
 }
 
 /// Ends a step, and begins the next region on this thread: waking a thread of the pool would cost
-/// more. If the device answers inside start(), the pool begins it, so that calls do not nest.
+/// more. If the device answers inside a start() that begin_next() called, the pool begins the next
+/// region, so that calls nest at most once.
 void AsyncSteps::end(const Begun& step, Status status) noexcept {
   const bool again = !step.copies() && step.run->end_region(step.branch, std::move(status));
   if (StepListener* const listener = listener_of(step)) {

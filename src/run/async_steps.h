@@ -8,8 +8,8 @@
 // that finds no pending step may destroy the run.
 //
 // Thread-safe. Steps end without the mutex, because this may call the user's log and allocator, and
-// Device::late(). Callers of begin(), complete(), fail(), abandon(), wait() and look() hold no
-// locks.
+// Device::late(). Callers of begin(), begin_copy(), complete(), fail(), abandon(), wait() and
+// look() hold no locks.
 #pragma once
 
 #include <chrono>
@@ -38,8 +38,9 @@ struct CopyOfValue {
   std::chrono::steady_clock::time_point begin;
 };
 
-/// Receives the end of each step, except those of bodies, on the thread that ends it, without locks
-/// and concurrently. Must not throw, nor begin a step. The dataflow executor implements it.
+/// Receives the end of each step, except copies and steps of bodies, on the thread that ends it,
+/// without locks and concurrently. Must not throw, nor begin a step. The dataflow executor
+/// implements it.
 class StepListener {
  public:
   virtual ~StepListener() = default;
@@ -47,7 +48,8 @@ class StepListener {
   /// region that is ready, for the calling thread to begin; invalid: no region is ready.
   virtual BranchId step_ended(BranchId branch, bool again) = 0;
   /// Passes the region that step_ended() returned to the pool, which begins or runs it. Called if
-  /// the thread could not begin it: it is inside Device::start(), or the CPU must run the region.
+  /// the thread did not begin it: because the run has failed, because the CPU must run the region,
+  /// or because the thread is already inside the start of a region that step_ended() returned.
   virtual void leave_to_pool(BranchId branch) = 0;
 };
 
@@ -76,7 +78,8 @@ class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
   explicit AsyncSteps(Run& run, std::chrono::nanoseconds region_time = {}, bool traced = false)
       : run_(run), region_time_(region_time), traced_(traced) {}
 
-  /// Sets the listener for the steps that end from now on; null: none.
+  /// Sets the listener for the steps that end from now on; null: none. A thread that is ending a
+  /// step may still call the previous listener: call settle() before you destroy that listener.
   void set_listener(StepListener* listener);
   /// Begins a step of `run`, which is the outermost run or that of a body. Returns false if the
   /// outermost run has failed before. Calls Device::start() on this thread, without the mutex; an
@@ -97,7 +100,7 @@ class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
   bool has_begun(BranchId step) const;
   /// Reports that the device has lost a step: calls Device::late(), fails the run with `error`,
   /// sets is_late(), and ends the step; other steps stay pending. As complete() if the step has
-  /// ended.
+  /// ended. REQUIRES: the step is not a copy.
   void fail(BranchId step, Error error) noexcept;
   /// Records a copy of the step for the trace.
   void copied(BranchId step, const CopyOfValue& copy) noexcept;
@@ -128,7 +131,8 @@ class AsyncSteps : public std::enable_shared_from_this<AsyncSteps> {
     while (!ending_.empty()) changed_.wait(mutex_);
   }
   /// Keeps `arenas`, detached from their pool, for devices that have not answered. Called when the
-  /// run is destroyed. Does nothing if no step was abandoned: the run frees its arenas then.
+  /// run is destroyed. Does nothing if no abandoned step awaits an answer: the run frees its arenas
+  /// then.
   void take_over(IdVector<BranchId, std::unique_ptr<DynamicArena>>& arenas);
   /// Keeps the lease, and the owner of what it needs, until the device has answered for every
   /// abandoned step. Called after the run was destroyed. Calls RunMemory::Lease::set_aside(); the

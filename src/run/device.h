@@ -72,8 +72,9 @@ struct RegionRun {
 /// Reports the end of a region: success or an error. Copies report the same end; the first call
 /// counts, and any thread may make it. If the last copy is destroyed without a call, the region has
 /// failed (kInternal). Thread-safe; may outlive the run. May be called inside Device::start(). The
-/// thread that calls it may begin the next region, which calls Device::start() again; such calls do
-/// not nest.
+/// thread that calls it may begin the next region and then calls Device::start(). This may happen
+/// while an outer start() still runs on the thread, but only one level deep. Hold no lock that
+/// start() takes when you call the Completion.
 class Completion {
  public:
   /// Made by AsyncSteps only. `branch`: the number of the step.
@@ -83,7 +84,7 @@ class Completion {
   void operator()(Status status) const;
   /// Reports instead that data is lost which only the device had, so that no CPU can run the
   /// region. The run ends with `error` as if the device were late: Device::late() is called. Counts
-  /// as the call that reports the end.
+  /// as the call that reports the end. REQUIRES: the Completion is that of a region, not of a copy.
   void lost(Error error) const noexcept;
   /// Records for the trace that `bytes` of `value` were copied to the device or back, since
   /// `begin`. Recorded only if the run is traced and still waits for the step.

@@ -26,7 +26,7 @@ class Replacements {
   /// `from` is an output of the graph, `to` becomes that output, and the two exchange names.
   /// Returns false, without a change, if `to` is `from`, or if `from` is an output and `to` is an
   /// output too or is not computed by a node. REQUIRES: both have the same dtype, shape and
-  /// elements; now(to) is `to`.
+  /// elements; now(to) is `to`, and `to` is not replaced later.
   bool replace(ValueId from, ValueId to);
   /// Returns the current replacement of `id`; `id` itself if it was not replaced or is invalid.
   ValueId now(ValueId id) const { return id.valid() ? to_[id] : id; }

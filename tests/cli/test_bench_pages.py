@@ -106,7 +106,7 @@ def test_paragraphs_and_records_of_what_is_not_measured_stay(monkeypatch, tmp_pa
 
 def results_of_page(text):
     """Made-up results of what the page says that it shows."""
-    head = re.search(r"by hand\. (.*?); (\S+), commit (\w+)\. f32,\n(\d+) threads, .*?median of (\d+) rounds.*?mean something\. (.*?)\n", text, re.S)
+    head = re.search(r"by hand\. (.*?); (\S+), commit (\w+)\. f32,\n(\d+) threads\. .*?Each of (\d+) rounds.*?mean something\. (.*?)\n", text, re.S)
     cases = re.findall(r"^\| (\S+) \|", text[:text.index("![latency]")], re.M)[1:]
     results = results_of([case for case in cases if case in bench_cases.CASES])
     results |= {"machine": dict(zip(("cpu", "date", "commit"), head.groups())), "threads": head[4], "rounds": head[5], "models": head[6]}

@@ -17,7 +17,8 @@ struct Difference {
   /// `largest` divided by the oracle's largest magnitude. The divisor is at least 1e-6 for floats,
   /// and at least half the range of the type for integers.
   double relative = 0;
-  double cosine = 1;  ///< cosine of the angle between them, finite elements only
+  /// Cosine of the angle between them, finite elements only; 1 if all those of either are 0.
+  double cosine = 1;
 };
 /// Compares all elements of `ours` with those of `oracle`.
 Difference difference(const TensorView& ours, const TensorView& oracle);

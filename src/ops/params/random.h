@@ -81,8 +81,9 @@ struct MultinomialParams : RandomParams {
 };
 
 /// Dropout in training. Loaders replace a Dropout whose training mode is known to be false by an
-/// Identity. The ratio is input 1. If the training mode, input 2, is true, a ratio outside [0, 1]
-/// is kInvalidInput during the run; otherwise it is not checked.
+/// Identity. The ratio is input 1, or 0.5 if that is left out. If the training mode, input 2, is
+/// true, a ratio outside [0, 1] is kInvalidInput during the run. If the mode is false or left out,
+/// the ratio is not checked and the result is the input.
 struct DropoutParams {
   /// ONNX `seed`: an integer, unlike that of RandomParams. Absent: a hash of the node's name.
   std::optional<std::int64_t> seed;

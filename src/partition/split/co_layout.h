@@ -19,6 +19,7 @@ namespace parallax {
 /// (lower/patterns/nhwc_rules.h). Rebuilds graph.nodes and `nodes` in the new order, so node ids
 /// change and `region_of` no longer applies. A Transpose has the side and the stage of the node
 /// next to it. Returns the number of images transposed; if it is 0, nothing was changed. O(V+E).
+/// REQUIRES: the devices of all regions declare channels last; it is not checked here.
 int turn_crossing_images(const IdVector<NodeId, RegionId>& region_of, Graph& graph,
                          IdVector<NodeId, CoNode>& nodes);
 

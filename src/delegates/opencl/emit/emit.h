@@ -1,6 +1,8 @@
-// Turns a node with concrete sizes into kernel launches. Not thread-safe: each step of a binding
-// has its own Emission. Binder (bind.cc) makes an Emission for each node of a region while it binds
-// it, on the thread that binds; no device is called.
+// Turns a node with concrete sizes into kernel launches. Not thread-safe: Binder (bind.cc) makes an
+// Emission for each step that is a node, while it binds a region, on the thread that binds; no
+// device is called. Nodes fused into one step share an Emission; views and elementwise chains have
+// none. Binder also makes one with an empty node for each output that is copied, unless the output
+// is widened from f16.
 #pragma once
 
 #include <array>
@@ -52,7 +54,7 @@ struct Finish {
 };
 
 /// One step: a node, and the launches that are emitted for it. `node`, `memory` and `kernels` must
-/// outlive it.
+/// outlive it. `node` is empty for a copy of an output, which emit_view() emits.
 struct Emission {
   const Node& node;
   std::vector<Operand> inputs, outputs;
@@ -99,6 +101,7 @@ TensorArgument argument_of(const Operand& operand, std::int64_t first = 0);
 
 /// Returns the elements of an i64 or i32 tensor whose bytes are known; empty for a tensor without
 /// elements. Errors: kUnsupported if the bytes are not known, or for other element types.
+/// REQUIRES: the operand is present.
 Result<std::vector<std::int64_t>> known_integers(const Operand& operand);
 
 /// Return an error: kUnsupported for a case that no kernel covers, kInvalidInput for a

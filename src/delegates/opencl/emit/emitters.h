@@ -2,6 +2,8 @@
 // region is bound (bind.cc), concurrently only with different Emissions. REQUIRES:
 // check_node_covered() has accepted the node, so its first input and output are present, and types
 // and ranks match its row of operators.def. Emitters check attributes and sizes themselves.
+// There is one exception: to copy an output, Binder calls emit_view() with an empty node, which no
+// check has accepted.
 #pragma once
 
 #include "base/status.h"
@@ -13,9 +15,9 @@ namespace parallax::opencl {
 #include "delegates/opencl/operators.def"
 
 /// Emits a matrix product, for all operators that contain one. `p` and `r` describe the layout of
-/// the operands. `c` may be without a place if `r.has_c` is 0. Launches the kernel through local
-/// memory or the one without (e.through_local_memory); the latter may need scratch memory for a `b`
-/// whose columns are not contiguous. REQUIRES: the result is not empty.
+/// the operands. If `r.has_c` is 0, `c` is not read and may have no place. Launches the kernel
+/// through local memory or the one without (e.through_local_memory); the latter may need scratch
+/// memory for a `b` whose columns are not contiguous. REQUIRES: the result is not empty.
 void emit_product(Emission& e, ProductArgument p, const ResultArgument& r, TensorArgument a,
                   TensorArgument b, TensorArgument c, TensorArgument y);
 

@@ -1,6 +1,6 @@
 // Products of matrices that are both computed at run time. matmul_block() multiplies two of f32,
-// panel after panel of the right one. Panels that many rows use are packed into scratch first,
-// block by block, so that the inner loops read them in order; few rows read B in place.
+// panel after panel of the right one. Panels that are not read in place are packed into scratch
+// first, block by block, so that the inner loops read them in order.
 // pack_panels() and multiply_panels() are its two halves, for kernels that multiply one B several
 // times or with operands of another GemmType. Called by kernels of the CPU inside run_tile().
 // Thread-safe. Functions run on the calling thread and allocate no memory.
@@ -44,9 +44,11 @@ struct MatMulBlock {
 /// on the machine's vectors, and is the larger of those of f32 and of `precision`.
 std::int64_t matmul_block_scratch_bytes(Precision precision = Precision::kF32);
 /// Computes the product, then applies the activation. `scratch` is at least as large as above,
-/// aligned to a cache line, and not shared by threads. B is read in place if it is not transposed
-/// and there are fewer than 13 rows or a panel fits the first-level cache; otherwise a panel is
-/// packed in blocks of at most 256 steps of depth. Blocks are summed in ascending order.
+/// aligned to a cache line, and not shared by threads. A panel of B is read in place if the product
+/// is computed in f32, B is not transposed, the columns of the panel fill whole vectors, and one of
+/// these holds: there are fewer than 13 rows; ldb is the width of the panel; the panel fits half
+/// the first-level cache. Other panels are packed in blocks of at most 256 steps of depth. Blocks
+/// are summed in ascending order.
 void matmul_block(const MatMulBlock& block, std::span<std::byte> scratch);
 
 /// B [depth, columns] f32, or its transpose, in rows `stride` elements apart. `stride` counts
@@ -61,11 +63,13 @@ struct ComputedMatrix {
 /// vector], where `steps` is type.steps(depth) and a step has four bytes. `to` has room for steps *
 /// columns of them, columns rounded up to a vector. If B is transposed and type.converts(),
 /// `turned` has room for one panel: steps * the columns of the widest panel. It may be B itself,
-/// which is overwritten then. In all other cases it is not accessed.
+/// which is overwritten then. In all other cases it is not accessed. REQUIRES: `type` is a
+/// result of gemm_type(); the types of bytes and f16 are not supported.
 void pack_panels(const GemmType& type, const ComputedMatrix& b, void* turned, void* to);
 
 /// Operands of C[rows, columns] = A[rows, steps] B. B are the panels that pack_panels() makes.
-/// Elements of C are f32, or i32 for byte_gemm_type().
+/// Elements of C are f32. If type.converts(), rows of A are those that GemmType::convert_rows()
+/// writes; otherwise they are f32.
 struct PanelsProduct {
   /// Rows one after the other, each of `steps` steps.
   const void* a = nullptr;

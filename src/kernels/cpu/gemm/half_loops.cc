@@ -41,8 +41,10 @@ HWY_EXPORT(narrow_floats_row);
 
 namespace {
 
-/// Floats of a block of widened rows, on the stack: it stays in the first-level cache.
-constexpr std::size_t kBlockFloats = std::size_t{8} << 10;
+/// Floats of a block of widened rows, on the stack, which stays in the second-level cache. Each
+/// block reads and writes the sums once. swinv2_tiny as f16 on two Zen 4 threads, relative to f32:
+/// 1.058 with 4096, 1.050 with 8192, 1.004 with 16384 and 32768, 0.999 with 49152.
+constexpr std::size_t kBlockFloats = std::size_t{16} << 10;
 
 }  // namespace
 
@@ -54,7 +56,7 @@ void narrow_columns(const float* from, std::size_t stride, std::size_t depth, st
       HWY_DYNAMIC_DISPATCH(narrow_floats_row)(from, row, padded);
       continue;
     }
-    float whole[kBlockFloats] = {};
+    float whole[kMostPadded] = {};
     std::copy_n(from, columns, whole);
     HWY_DYNAMIC_DISPATCH(narrow_floats_row)(whole, row, padded);
   }

@@ -9,16 +9,17 @@
 
 namespace parallax {
 
-/// Bytes of an element of a packing.
-inline constexpr std::size_t kHalfBytes = 2;
+/// Bytes of an element of a packing, and the most elements of its rows.
+inline constexpr std::size_t kHalfBytes = 2, kMostPadded = 8192;
 
 /// Packs columns as GemmType::pack_columns does. REQUIRES: every element has the value of an f16.
-/// REQUIRES: `padded` is at most 8192.
+/// REQUIRES: `padded` is at most kMostPadded.
 void narrow_columns(const float* from, std::size_t stride, std::size_t depth, std::size_t columns,
                     void* to, std::size_t padded);
 
 /// The product of a panel whose `b` and `next_b` are f16, `ldb` elements from row to row. Blocks
-/// have up to 8192 floats (32 KiB on the stack). REQUIRES: no segments.
+/// have up to 16384 floats (64 KiB on the stack). REQUIRES: no segments; `ldb` is at most
+/// kMostPadded.
 void half_panel(const MatMulPanel& panel);
 
 }  // namespace parallax

@@ -212,17 +212,16 @@ void write_elements(DType dtype, std::span<const Number> from, std::byte* bytes,
   });
 }
 
-#define PX_NUMBER(Number)                                                                \
+// Numbers are the native types.
+#define PX_NUMBER_true(Number)                                                           \
   template void read_elements(DType, const std::byte*, std::int64_t, std::span<Number>); \
   template void write_elements(DType, std::span<const Number>, std::byte*, std::int64_t, Narrowing);
-PX_NUMBER(float)
-PX_NUMBER(double)
-PX_NUMBER(std::int8_t)
-PX_NUMBER(std::uint8_t)
-PX_NUMBER(std::int32_t)
-PX_NUMBER(std::int64_t)
-PX_NUMBER(std::uint64_t)
-#undef PX_NUMBER
+#define PX_NUMBER_false(Number)
+#define PX_DTYPE(name, text, bits, kind, cpp, numpy, onnx, tflite, native) PX_NUMBER_##native(cpp)
+#include "parallax/dtypes.def"
+#undef PX_DTYPE
+#undef PX_NUMBER_false
+#undef PX_NUMBER_true
 
 // Has no branches, so that compilers vectorize it.
 

@@ -51,6 +51,33 @@ TEST(Widened, ComputesAndNarrows) {
   EXPECT_THAT(add(DType::kU32, 4294967295, 2), ElementsAre(1, 1));
 }
 
+TEST(Widened, WidensParametersOfOtherTypesThanTheImage) {
+  for (const bool training : {false, true}) {
+    for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF64}) {
+      const auto parameter = [&](double a, double b) { return typed(dtype, {2}, {a, b}); };
+      const KernelRun run{
+          OpKind::kBatchNormalization,
+          test_inputs(typed(DType::kF32, {1, 2, 2}, {-1, 1, -1, 1}), parameter(1, 2),
+                      parameter(0.5, 0.25), parameter(0, 0), parameter(1, 1)),
+          test_attributes({{"epsilon", 0.0F}, {"training_mode", std::int64_t{training}}})};
+      EXPECT_THAT(run_typed(run), ElementsAre(-0.5, 1.5, -1.75, 2.25)) << to_string(dtype);
+    }
+  }
+}
+
+TEST(Widened, TestsFloatsOfEightBits) {
+  const auto test = [](OpKind op, DType dtype) {
+    const auto got = run_kernel({op, test_inputs(typed(dtype, {3}, {NAN, INFINITY, 1}))},
+                                KernelLibrary::kReference);
+    return got ? numbers_of((*got)[0]) : Numbers{};
+  };
+  EXPECT_THAT(test(OpKind::kIsInf, DType::kF8E5M2), ElementsAre(0, 0, 0));  // saturated
+  for (const DType dtype :
+       {DType::kF8E4M3FN, DType::kF8E4M3FNUZ, DType::kF8E5M2, DType::kF8E5M2FNUZ}) {
+    EXPECT_THAT(test(OpKind::kIsNaN, dtype), ElementsAre(1, 0, 0)) << to_string(dtype);
+  }
+}
+
 TEST(Widened, MovesElementsBelowAByte) {
   const auto permuted = [](DType dtype) {
     return run_typed(

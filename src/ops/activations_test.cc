@@ -25,6 +25,7 @@ TEST(RoundingTest, ShapesAndContent) {
       {"symbolic x i64 [3] = [s + 1, -3, 0]\ny = Sign(x)\noutput y", "int64 3 = [1, -1, 0]"},
       {"symbolic x i64 [1] = [s - 3]\ny = Sign(x)\noutput y", "int64 1"},
       {"input x f32 [b]\ny = IsInf(x) {detect_negative = 0}\noutput y", "bool b"},
+      {"input x f8e4m3fnuz [b]\ny = IsInf(x)\noutput y", "bool b"},
   });
 }
 

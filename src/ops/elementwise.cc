@@ -44,7 +44,7 @@ InferResult infer_clip(const InferContext& context) {
 }
 
 InferResult infer_is_nan(const InferContext& context) {
-  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kTestedFloatTypes));
   return one_output(DType::kBool, context.inputs[0].shape);
 }
 

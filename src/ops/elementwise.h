@@ -11,6 +11,10 @@
 
 namespace parallax {
 
+/// The floats that IsNaN and IsInf accept (since operator set 20): those of 8 bits too.
+inline constexpr DTypeSet kTestedFloatTypes = dtypes_where(
+    [](const DTypeInfo& type) { return type.kind == DTypeClass::kFloat && type.bits >= 8; });
+
 /// Infers one input of `kTypes`, one output of its type and shape.
 template <DTypeSet kTypes, CombineElements kCombine = nullptr>
 InferResult infer_unary(const InferContext& context) {

@@ -11,6 +11,7 @@ TEST(ElementwiseTest, Shapes) {
       {"input x f32 [b]\ny = HardSwish(x)\noutput y", "float32 b"},
       {"input x bool [b]\ny = Not(x)\noutput y", "bool b"},
       {"input x f32 [b, 2]\ny = IsNaN(x)\noutput y", "bool bx2"},
+      {"input x f8e5m2 [2]\ny = IsNaN(x)\noutput y", "bool 2"},
       {"input x f32 [2]\nconst lo f32 [] = [0]\ny = Clip(x, lo)\noutput y", "float32 2"},
       {"input x f32 [2]\nconst lo f32 [1, 1] = [0]\ny = Clip(x, lo)\noutput y", "float32 2"},
       {"input x f32 [2]\nconst hi f32 [1] = [6]\ny = Clip(x, _, hi)\noutput y", "float32 2"},

@@ -15,7 +15,7 @@ std::optional<Expr> sign_of(const InferContext&, std::span<const Expr> x) {
 }
 
 InferResult infer_is_inf(const InferContext& context) {
-  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kFloatTypes));
+  PX_RETURN_IF_ERROR(expect_dtype(context, 0, kTestedFloatTypes));
   PX_RETURN_IF_ERROR(read_params<IsInfParams>(context));
   return one_output(DType::kBool, context.inputs[0].shape);
 }

@@ -294,13 +294,15 @@ struct Cut {
 
 /// Multiplies groups `begin` and later.
 void multiply_from(const MatMulPanel& panel, const Cut& cut, std::size_t begin) {
-  for (const std::size_t end : {cut.larger, cut.groups}) {
-    if (begin >= end) continue;
-    const Prefetch prefetch{cut.prefetch.at + begin * cut.share, cut.prefetch.lines};
-    multiply_of(cut.rows_of(begin), cut.vectors, cut.half)(panel, cut.row(begin), end - begin,
-                                                           prefetch, cut.share);
-    begin = end;
-  }
+  Prefetch prefetch{cut.prefetch.at + begin * cut.share, cut.prefetch.lines};
+  const std::size_t larger = cut.larger > begin ? cut.larger - begin : 0;
+  const auto multiply = [&](std::size_t rows, std::size_t first, std::size_t groups) {
+    multiply_of(rows, cut.vectors, cut.half)(panel, cut.row(first), groups, prefetch, cut.share);
+  };
+  if (larger > 0) multiply(cut.rows + 1, begin, larger);
+  prefetch.at += larger * cut.share;
+  begin += larger;
+  if (begin < cut.groups) multiply(cut.rows, begin, cut.groups - begin);
 }
 
 /// Multiplies the first group of rows of a full panel of f16.

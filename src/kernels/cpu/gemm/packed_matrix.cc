@@ -176,15 +176,16 @@ void multiply(const MatMulRows& rows, const PackedMatrix& b, std::int64_t p, boo
   panel.rows = to_size(rows.rows);
   panel.columns = to_size(b.width(p));
   panel.bias = rows.bias == nullptr ? nullptr : static_cast<const Step*>(rows.bias) + b.column(p);
-  for (std::int64_t block = 0; block < rows.depth_blocks; ++block) {
-    const auto k = tile_range(b.steps(), rows.depth_blocks, block, 4);
-    const bool last = block + 1 == rows.depth_blocks;
-    panel.a = static_cast<const Step*>(rows.a) + k.begin;
-    panel.b = b.row(p, k.begin);
-    panel.depth = to_size(k.end - k.begin);
-    panel.accumulate = block > 0;
-    if (last) begin_epilogue(*b.type, rows.activation, panel);
-    panel.next_b = !last ? b.row(p, k.end) : more ? b.row(p + 1, 0) : nullptr;
+  const std::int64_t steps = b.steps();
+  const std::int64_t block = rounded_up(tile_count(steps, rows.depth_blocks), 4);
+  for (std::int64_t begin = 0; begin < steps; begin += block) {
+    const std::int64_t end = std::min(begin + block, steps);
+    panel.a = static_cast<const Step*>(rows.a) + begin;
+    panel.b = b.row(p, begin);
+    panel.depth = to_size(end - begin);
+    panel.accumulate = begin > 0;
+    if (end == steps) begin_epilogue(*b.type, rows.activation, panel);
+    panel.next_b = end < steps ? b.row(p, end) : more ? b.row(p + 1, 0) : nullptr;
     b.type->multiply(panel);
   }
   finish_epilogue(panel, rows.activation);

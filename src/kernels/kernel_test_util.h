@@ -144,8 +144,7 @@ inline Result<Graph> one_node_graph(const KernelRun& run) {
 
 inline Result<MadeKernel> of_rows(const KernelRequest& request, KernelLibrary library) {
   for (const KernelRow& row : kernel_rows()) {
-    if (row.op != request.node.op || library_of(row) != library) continue;
-    if (request.has(0) && !contains(row.types, request.inputs[0].dtype)) continue;
+    if (!takes(row, request) || library_of(row) != library) continue;
     PX_ASSIGN(std::unique_ptr<Kernel> kernel, row.make(request));
     if (kernel != nullptr) return MadeKernel{std::move(kernel), &row};
   }

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
@@ -55,7 +56,30 @@ Status check_shapes(const KernelRequest& request) {
   return {};
 }
 
+/// Operators whose kernels ask for the type of every input.
+constexpr OpKind kAskForTypes[] = {OpKind::kCastLike,       OpKind::kConvInteger,
+                                   OpKind::kMatMulInteger,  OpKind::kDequantizeLinear,
+                                   OpKind::kQuantizeLinear, OpKind::kOneHot,
+                                   OpKind::kWhere};
+
+/// Returns whether kernels can read all inputs as they are. Those of most operators choose a C++
+/// type by the first input, and read others as native types: they would read an f16 as f32, beyond
+/// its end.
+bool reads_as_stored(const KernelRequest& request) {
+  if (std::ranges::find(kAskForTypes, request.node.op) != std::end(kAskForTypes)) return true;
+  return std::ranges::all_of(request.inputs, [&](const TensorDesc& input) {
+    return !input.present || contains(kNativeTypes, input.dtype) ||
+           input.dtype == request.inputs[0].dtype;
+  });
+}
+
 }  // namespace
+
+bool takes(const KernelRow& row, const KernelRequest& request) {
+  return row.op == request.node.op &&
+         (!request.has(0) || contains(row.types, request.inputs[0].dtype)) &&
+         reads_as_stored(request);
+}
 
 KernelLibrary library_of(const KernelRow& row) {
   return row.name == "reference" ? KernelLibrary::kReference : KernelLibrary::kCpu;
@@ -81,8 +105,7 @@ namespace {
 /// Makes the kernel of the first row that accepts the request; a null kernel if none does.
 Result<MadeKernel> make_of_rows(const KernelRequest& request, bool reference_only) {
   for (const KernelRow& row : kernel_rows()) {
-    if (row.op != request.node.op) continue;
-    if (request.has(0) && !contains(row.types, request.inputs[0].dtype)) continue;
+    if (!takes(row, request)) continue;
     if (reference_only && library_of(row) != KernelLibrary::kReference) continue;
     Result<std::unique_ptr<Kernel>> kernel = row.make(request);
     if (!kernel) {

@@ -16,7 +16,8 @@ struct KernelRow {
   OpKind op;
   std::string_view name;  ///< name of the kernel; "reference" for all of the reference library
   KernelFactory make;     ///< never null
-  /// Types that input 0 may have. Other inputs and outputs are checked by the factory.
+  /// Types that input 0 may have. Other inputs are of native types or of input 0's, but for the few
+  /// operators that registry.cc names; outputs are checked by the factory.
   DTypeSet types;
   /// Output 0 may have the address of an input of the same size. Plans let them share memory then,
   /// if lifetimes allow it (compile/lifetimes.cc).
@@ -24,6 +25,9 @@ struct KernelRow {
 };
 /// Returns all rows, those of an operator in order of preference. They live as long as the process.
 std::span<const KernelRow> kernel_rows();
+
+/// Returns whether the row's factory may be asked: operator and types fit.
+bool takes(const KernelRow& row, const KernelRequest& request);
 
 /// Kernel libraries in order of preference; kReference alone covers everything and is the oracle.
 /// kCpu has kernels for the common cases of f32 and bytes, vectorised for this machine's

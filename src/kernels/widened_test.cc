@@ -65,6 +65,16 @@ TEST(Widened, WidensParametersOfOtherTypesThanTheImage) {
   }
 }
 
+TEST(Widened, WidensOtherInputsThanTheFirst) {
+  for (const DType dtype : {DType::kF16, DType::kBF16, DType::kF64}) {
+    const KernelRun run{OpKind::kGridSample,
+                        test_inputs(typed(DType::kF32, {1, 1, 4}, {1, 2, 3, 4}),
+                                    typed(dtype, {1, 4, 1}, {-0.75, 0, 1, 3})),
+                        test_attributes({{"mode", std::string("linear")}})};
+    EXPECT_THAT(run_typed(run), ElementsAre(1, 2.5, 2, 0)) << to_string(dtype);
+  }
+}
+
 TEST(Widened, TestsFloatsOfEightBits) {
   const auto test = [](OpKind op, DType dtype) {
     const auto got = run_kernel({op, test_inputs(typed(dtype, {3}, {NAN, INFINITY, 1}))},

@@ -1,7 +1,5 @@
 // BatchNormalization, InstanceNormalization, GroupNormalization and LRN of [batch, channels, ...].
 // Sums are taken in double precision.
-#include <algorithm>
-
 #include "kernels/reference/common.h"
 #include "kernels/reference/moments.h"
 #include "ops/params/normalization.h"
@@ -31,11 +29,6 @@ struct ChannelShape {
     types.fill(DType::kF32);
     for (std::size_t i = 0; i < request.inputs.size() && i < types.size(); ++i)
       types[i] = request.inputs[i].dtype;
-  }
-  /// Whether parameter() can read the parameters. Others have to be widened.
-  bool reads_parameters() const {
-    return std::all_of(types.begin() + 1, types.end(),
-                       [](DType type) { return type == DType::kF32 || type == DType::kF64; });
   }
   bool empty() const { return batch == 0 || channels == 0 || plane == 0; }
   /// Returns the number of tiles for `units` units of `elements` elements each.
@@ -118,7 +111,6 @@ KernelResult training(const KernelRequest& request, const ChannelShape& shape) {
 /// InstanceNormalization is GroupNormalization with a group for each channel.
 KernelResult groups_kernel(const KernelRequest& request, std::int64_t groups) {
   const ChannelShape shape(request);
-  if (!shape.reads_parameters()) return nullptr;
   const std::int64_t members = std::max<std::int64_t>(shape.channels / groups, 1);
   const std::int64_t count = members * shape.plane;
   const std::int64_t units = shape.empty() ? 0 : shape.batch * groups;
@@ -153,7 +145,6 @@ KernelResult groups_kernel(const KernelRequest& request, std::int64_t groups) {
 /// (x - mean) / sqrt(var + epsilon) * scale + bias per channel (axis 1; a vector has one).
 KernelResult reference_batch_normalization(const KernelRequest& request) {
   ChannelShape shape(request);
-  if (!shape.reads_parameters()) return nullptr;
   if (params_of<BatchNormalizationParams>(request.node).training_mode)
     return training(request, shape);
   const std::int64_t planes = shape.empty() ? 0 : shape.batch * shape.channels;

@@ -90,11 +90,8 @@ InferResult infer_gather_nd(const InferContext& context) {
 }
 
 InferResult infer_scatter_nd(const InferContext& context) {
-  PX_ASSIGN(const auto params, read_params<ScatterNDParams>(context));
+  PX_RETURN_IF_ERROR(read_params<ScatterNDParams>(context));
   const InferInput& data = context.inputs[0];
-  if (params.reduction != ScatterReduction::kNone) {
-    PX_RETURN_IF_ERROR(expect_dtype(context, 0, kNumericTypes));
-  }
   if (data.shape.empty()) return fail(context, "input 0 must have rank 1 or more");
   PX_ASSIGN(const auto length, index_length(context, data.shape.size()));
   PX_RETURN_IF_ERROR(expect_same_dtype(context, 2));

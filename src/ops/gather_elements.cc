@@ -39,10 +39,7 @@ Status expect_same_shape(const InferContext& context, std::size_t a, std::size_t
 }
 
 InferResult infer_scatter_elements(const InferContext& context) {
-  PX_ASSIGN(const auto params, read_params<ScatterElementsParams>(context));
-  if (params.reduction != ScatterReduction::kNone) {
-    PX_RETURN_IF_ERROR(expect_dtype(context, 0, kNumericTypes));
-  }
+  PX_RETURN_IF_ERROR(read_params<ScatterElementsParams>(context));
   PX_RETURN_IF_ERROR(expect_same_dtype(context, 2));
   PX_ASSIGN([[maybe_unused]] const int axis, check_indices(context));
   PX_RETURN_IF_ERROR(expect_same_shape(context, 1, 2));

@@ -11,6 +11,9 @@ TEST(GatherElementsTest, Shapes) {
       {"input x f32 [b, 3]\ninput i i64 [0, 3]\ninput u f32 [0, 3]\n"
        "y = ScatterElements(x, i, u) {reduction = \"max\"}\noutput y",
        "float32 bx3"},
+      {"input x bool [3]\ninput i i64 [2]\ninput u bool [2]\n"
+       "y = ScatterElements(x, i, u) {reduction = \"add\"}\noutput y",
+       "bool 3"},
       {"input x f32 [b, 2, 9, 4]\ninput u f32 [b, 2, 1, 4]\ninput i i64 [b]\n"
        "y = TensorScatter(x, u, i) {mode = \"circular\"}\noutput y",
        "float32 bx2x9x4"},
@@ -31,9 +34,6 @@ TEST(GatherElementsTest, Refusals) {
        "differ in shape"},
       {"input x f32 [3]\ninput i i64 [2]\ninput u i64 [2]\ny = ScatterElements(x, i, u)\noutput y",
        "input 2 is int64"},
-      {"input x bool [3]\ninput i i64 [2]\ninput u bool [2]\n"
-       "y = ScatterElements(x, i, u) {reduction = \"add\"}\noutput y",
-       "may not be bool"},
       {"input x f32 [3]\ninput i i64 [2]\ninput u f32 [2]\n"
        "y = ScatterElements(x, i, u) {reduction = \"mean\"}\noutput y",
        "'mean'"},

@@ -19,18 +19,20 @@ T selu_of(T x, T alpha, T gamma) {
   return gamma * (x > T{0} ? x : alpha * std::expm1(x));
 }
 
-/// `bias` and `lambd` are the attributes, converted to the input's type.
-template <class T>
-T shrink_of(T x, T bias, T lambd) {
-  if (x < wrap_sub(T{0}, lambd)) return wrap_add(x, bias);
-  return lambd < x ? wrap_sub(x, bias) : T{0};
+/// Integers are moved as numbers of type C, and truncated afterwards.
+template <class T, class C>
+T shrink_of(T x, C bias, C lambd) {
+  const C value = static_cast<C>(x);
+  if (value < -lambd) return convert<T>(value + bias);
+  return lambd < value ? convert<T>(value - bias) : T{0};
 }
 
 KernelResult shrink(const KernelRequest& request) {
   const auto params = params_of<ShrinkParams>(request.node);
   return map_typed_elements<kNumericTypes>(request, [=](auto x) {
     using T = decltype(x);
-    return shrink_of<T>(x, convert<T>(params.bias), convert<T>(params.lambd));
+    using C = std::conditional_t<std::is_floating_point_v<T>, T, double>;
+    return shrink_of<T, C>(x, params.bias, params.lambd);
   });
 }
 

@@ -74,6 +74,9 @@ TEST(ReferenceActivation, ThresholdsTakeNoNumberAsBelow) {
   EXPECT_THAT(run_one<std::int8_t>(OpKind::kShrink, test_inputs(row<std::int8_t>({-128, 0, 5})),
                                    numbers({{"lambd", 1.9F}, {"bias", 1}})),
               ElementsAre(-127, 0, 4));
+  EXPECT_THAT(run_one<std::int8_t>(OpKind::kShrink, test_inputs(row<std::int8_t>({-8, -2, 2, 5})),
+                                   numbers({{"lambd", 1.5F}, {"bias", 1.5F}})),
+              ElementsAre(-6, 0, 0, 3));
 }
 
 TEST(ReferenceRounding, HalvesGoToTheEvenNeighbour) {

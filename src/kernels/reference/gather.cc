@@ -89,7 +89,6 @@ KernelResult reference_scatter_nd(const KernelRequest& request) {
     const std::int64_t depth = indices[indices.rank() - 1];
     if (depth > data.rank()) return make_error(ErrorCode::kInvalidInput, "indices are too deep");
     const ScatterReduction reduction = params_of<ScatterNDParams>(request.node).reduction;
-    if (std::is_same_v<T, BoolByte> && reduction != ScatterReduction::kNone) return nullptr;
     const std::int64_t block = count_of(data, static_cast<int>(depth), data.rank());
     const std::int64_t blocks = block == 0 ? 0 : count_of(indices, 0, indices.rank() - 1);
     const std::int64_t bytes = request.inputs[0].bytes();

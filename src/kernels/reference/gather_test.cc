@@ -67,6 +67,17 @@ TEST(ReferenceScatterNd, AllReductions) {
               c.expected)
         << c.reduction;
   }
+  const auto of_bools = [](const char* reduction) {
+    return run_one<bool>(OpKind::kScatterND,
+                         test_inputs(test_tensor<bool>({4}, {false, false, true, true}),
+                                     test_tensor<std::int64_t>({4, 1}, {0, 1, 2, 3}),
+                                     test_tensor<bool>({4}, {false, true, false, true})),
+                         test_attributes({{"reduction", std::string(reduction)}}));
+  };
+  for (const char* either : {"add", "max"})
+    EXPECT_THAT(of_bools(either), ElementsAre(false, true, true, true)) << either;
+  for (const char* both : {"mul", "min"})
+    EXPECT_THAT(of_bools(both), ElementsAre(false, false, false, true)) << both;
   // A row at a time.
   EXPECT_THAT(run_one<float>(OpKind::kScatterND,
                              test_inputs(matrix(), test_tensor<std::int64_t>({1, 1}, {1}),

@@ -24,18 +24,26 @@ inline Result<std::int64_t> checked_index(std::int64_t index, int axis, std::int
 }
 
 /// Returns the new element. Sums and products of integers wrap; an update of NaN wins kMin and
-/// kMax, and so does an old NaN. Bools support kNone only and otherwise return the update. `old` is
+/// kMax, and so does an old NaN. kAdd and kMax "or" bools, kMul and kMin "and" them. `old` is
 /// the element in the output, which several updates may name; callers apply them one after the
 /// other in row-major order of the updates. The attribute `reduction` chooses the function: kNone
 /// returns the update.
 template <class T>
 T reduce(ScatterReduction reduction, T old, T update) {
-  // x != x is true for NaN alone.
-  if constexpr (!std::is_same_v<T, BoolByte>) {
-    if (reduction == ScatterReduction::kAdd) return wrap_add(old, update);
-    if (reduction == ScatterReduction::kMul) return wrap_mul(old, update);
-    if (reduction == ScatterReduction::kMin) return update < old || update != update ? update : old;
-    if (reduction == ScatterReduction::kMax) return old < update || update != update ? update : old;
+  switch (reduction) {
+    case ScatterReduction::kNone:
+      return update;
+    case ScatterReduction::kAdd:
+      if constexpr (!std::is_same_v<T, BoolByte>) return wrap_add(old, update);
+      [[fallthrough]];
+    case ScatterReduction::kMax:
+      // x != x is true for NaN alone.
+      return old < update || update != update ? update : old;
+    case ScatterReduction::kMul:
+      if constexpr (!std::is_same_v<T, BoolByte>) return wrap_mul(old, update);
+      [[fallthrough]];
+    case ScatterReduction::kMin:
+      return update < old || update != update ? update : old;
   }
   return update;
 }

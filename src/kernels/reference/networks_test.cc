@@ -266,6 +266,12 @@ TEST(ReferenceResize, CubicAntialiasAndRegions) {
   smooth.set("antialias", std::int64_t{1});
   // Triangles of four elements: 1/8 3/8 3/8 1/8, edges repeated.
   expect_near(resize({8, 8, 16, 24}, std::nullopt, {2}, smooth), {9, 19});
+  // 8.875 and 19.125.
+  EXPECT_THAT(run_one<std::uint8_t>(OpKind::kResize,
+                                    test_inputs(row<std::uint8_t>({8, 8, 15, 25}), std::nullopt,
+                                                std::nullopt, ints({2})),
+                                    smooth),
+              ElementsAre(9, 19));
   auto crop =
       test_attributes({{"mode", std::string("linear")},
                        {"coordinate_transformation_mode", std::string("tf_crop_and_resize")},

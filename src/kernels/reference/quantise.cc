@@ -115,26 +115,27 @@ KernelResult reference_quantize(const KernelRequest& request) {
   const auto make = [&](auto of_x, auto of_scale) -> KernelResult {
     using X = typename decltype(of_x)::type;
     using S = typename decltype(of_scale)::type;
-    return make_lambda_kernel({.tiles = tiles, .byte_inputs = 0b110},
-                              [=](std::int64_t tile, const KernelArgs& args) -> Status {
-                                const TileRange elements = tile_range(count, tiles, tile, kPerByte);
-                                for (std::int64_t i = elements.begin; i < elements.end; ++i) {
-                                  const std::int64_t at = order(i);
-                                  store_integer_element(
-                                      to,
-                                      quantised(static_cast<S>(args.in<X>(0)[i]),
-                                                load_element<S>(args.inputs[kScale], at),
-                                                zero_at(args, has_zero, zero, at), range),
-                                      args.out<std::byte>(), i);
-                                }
-                                return {};
-                              });
+    using Quotient = std::conditional_t<std::is_integral_v<S>, double, S>;
+    return make_lambda_kernel(
+        {.tiles = tiles, .byte_inputs = 0b110},
+        [=](std::int64_t tile, const KernelArgs& args) -> Status {
+          const TileRange elements = tile_range(count, tiles, tile, kPerByte);
+          for (std::int64_t i = elements.begin; i < elements.end; ++i) {
+            const std::int64_t at = order(i);
+            store_integer_element(
+                to,
+                quantised(static_cast<Quotient>(args.in<X>(0)[i]),
+                          static_cast<Quotient>(load_element<S>(args.inputs[kScale], at)),
+                          zero_at(args, has_zero, zero, at), range),
+                args.out<std::byte>(), i);
+          }
+          return {};
+        });
   };
-  constexpr DTypeSet kReal = kFloatTypes;
-  return make_for<kReal | dtype_bit(DType::kI32)>(
-      request.inputs[0].dtype, [&](auto of_x) -> KernelResult {
-        return make_for<kReal>(real, [&](auto of_scale) { return make(of_x, of_scale); });
-      });
+  constexpr DTypeSet kReal = kFloatTypes | dtype_bit(DType::kI32);
+  return make_for<kReal>(request.inputs[0].dtype, [&](auto of_x) -> KernelResult {
+    return make_for<kReal>(real, [&](auto of_scale) { return make(of_x, of_scale); });
+  });
 }
 
 KernelResult reference_dequantize(const KernelRequest& request) {

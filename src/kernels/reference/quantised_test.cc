@@ -19,6 +19,9 @@ TEST(ReferenceQuantize, RoundsHalvesToEvenAndSaturates) {
             (ByteList{128, 129, 130, 255, 1, 0, 128, 128, 255, 0}));
   EXPECT_EQ(run_one<std::uint8_t>(OpKind::kQuantizeLinear, test_inputs(x(), scalar(2.0F))),
             (ByteList{0, 1, 2, 255, 0, 0, 0, 0, 255, 0}));
+  EXPECT_EQ(
+      run_one<std::uint8_t>(OpKind::kQuantizeLinear, test_inputs(x(), scalar<std::int32_t>(4))),
+      (ByteList{0, 0, 1, 250, 0, 0, 0, 0, 255, 0}));
 }
 
 TEST(ReferenceQuantize, HasAScaleForEachIndexOfAnAxis) {

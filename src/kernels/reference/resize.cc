@@ -74,8 +74,11 @@ T resized_element(const ResizeShape& shape, const TapTable& table, const ResizeT
     from += first.index * shape.strides[at];
   }
   if constexpr (!std::is_same_v<T, BoolByte>) {
-    if (shape.mode != ResizeMode::kNearest)
-      return convert<T>(weighted(shape, table, taps, x, index, 0));
+    if (shape.mode != ResizeMode::kNearest) {
+      const double sum = weighted(shape, table, taps, x, index, 0);
+      // Integers are truncated, but rounded by antialias; so do ONNX Runtime and image libraries.
+      return convert<T>(std::is_integral_v<T> && shape.antialias ? std::nearbyint(sum) : sum);
+    }
   }
   return x[from];
 }

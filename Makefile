@@ -1,6 +1,6 @@
 # The commands a person needs; `make help` lists them. Everything is built below build/.
 .DEFAULT_GOAL := help
-.PHONY: help setup build demo test test-aarch64 python python-ray check compare bench bench-check bench-delegates bench-python bench-real docs paper sanitize fuzz fuzz-bytes nightly venv clean
+.PHONY: help setup build demo test test-aarch64 python python-ray check compare bench bench-check bench-delegates bench-python bench-real docs paper sanitize fuzz fuzz-bytes fuzz-operators nightly venv clean
 JOBS ?= $(shell nproc)
 PYTHON := /usr/bin/python3
 
@@ -49,12 +49,16 @@ fuzz-bytes:  ## libFuzzer over all that reads bytes: MINUTES=5 for each program
 	@scripts/setup.sh develop
 	@scripts/fuzz_bytes.sh $(or $(MINUTES),5) $(JOBS)
 
-nightly:  ## what a change need not wait for: properties in 5,000 other cases, half an hour of fuzz, ten minutes of it under ASan + UBSan, fuzz-bytes, faults of delegates, Oclgrind, Ray, sanitizers for all instruction sets
+fuzz-operators: build venv  ## models of one operator in random types, compared with ONNX Runtime and ONNX's evaluator: CASES=2000, SEED=1
+	@build/venv/bin/python tests/fuzz/fuzz_operators.py --cases $(or $(CASES),2000) --seed $(or $(SEED),1) --jobs $(JOBS)
+
+nightly:  ## what a change need not wait for: properties in 5,000 other cases, half an hour of fuzz, ten minutes of it under ASan + UBSan, fuzz-bytes, fuzz-operators, faults of delegates, Oclgrind, Ray, sanitizers for all instruction sets
 	@$(MAKE) fuzz MINUTES=30
 	@RC_PARAMS=max_success=5000 scripts/test.sh build/release $(JOBS) -R 'Property\.'
 	@scripts/build.sh asan-ubsan $(JOBS) px_fuzz
 	@$(PYTHON) tests/fuzz/fuzz.py --minutes 10 --jobs $(JOBS) --no-onnxruntime --program build/asan-ubsan/px_fuzz
 	@$(MAKE) fuzz-bytes MINUTES=10
+	@$(MAKE) fuzz-operators CASES=20000 SEED=$$(date +%Y%m%d)00000
 	@scripts/stress.sh $(JOBS)
 	@scripts/opencl_check.sh
 	@$(MAKE) python-ray

@@ -51,6 +51,7 @@ void widen(const Port& port, std::int64_t first, std::int64_t count, const std::
   });
 }
 
+/// Infinities stay ones: operators whose results are widened floats of 8 bits only move elements.
 void narrow(const Port& port, std::int64_t first, std::int64_t count, const std::byte* from,
             std::byte* to) {
   visit_wide(port.wide, [&](auto type) {
@@ -58,7 +59,7 @@ void narrow(const Port& port, std::int64_t first, std::int64_t count, const std:
     write_elements(
         port.narrow,
         std::span<const T>(reinterpret_cast<const T*>(from), static_cast<std::size_t>(count)), to,
-        first);
+        first, {.saturate = false});
   });
 }
 

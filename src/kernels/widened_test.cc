@@ -15,9 +15,10 @@ namespace {
 using testing::ElementsAre;
 using Numbers = std::vector<double>;
 
-Tensor typed(DType dtype, const Dims& dims, const Numbers& numbers) {
+Tensor typed(DType dtype, const Dims& dims, const Numbers& numbers, Narrowing how = {}) {
   Tensor tensor = *Tensor::allocate(dtype, dims);
-  write_elements(dtype, std::span<const double>(numbers), tensor.mutable_view().bytes.data(), 0);
+  write_elements(dtype, std::span<const double>(numbers), tensor.mutable_view().bytes.data(), 0,
+                 how);
   return tensor;
 }
 
@@ -96,6 +97,19 @@ TEST(Widened, MovesElementsBelowAByte) {
   for (const DType dtype : {DType::kU2, DType::kI2, DType::kU4, DType::kI4, DType::kF4E2M1,
                             DType::kF8E5M2, DType::kF16})
     EXPECT_THAT(permuted(dtype), ElementsAre(0, 1, 1, 1, 1, 0, 0, 0, 0)) << to_string(dtype);
+}
+
+TEST(Widened, KeepsInfinitiesThatItMoves) {
+  const auto infinite = [] {
+    return typed(DType::kF8E5M2, {1, 2}, {INFINITY, -INFINITY}, {.saturate = false});
+  };
+  EXPECT_THAT(run_typed({OpKind::kTensorScatter,
+                         test_inputs(typed(DType::kF8E5M2, {1, 3}, {1, 2, 3}), infinite()),
+                         test_attributes({{"axis", std::int64_t{1}}})}),
+              ElementsAre(INFINITY, -INFINITY, 3));
+  EXPECT_THAT(run_typed({OpKind::kConcat, test_inputs(infinite(), infinite()),
+                         test_attributes({{"axis", std::int64_t{1}}})}),
+              ElementsAre(INFINITY, -INFINITY, INFINITY, -INFINITY));
 }
 
 TEST(Widened, CutsElementwiseOperatorsIntoTiles) {

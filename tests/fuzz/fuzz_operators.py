@@ -53,7 +53,10 @@ def difference(kind, ours, theirs):
         same = ours.astype(theirs.dtype) == theirs
     if same.all():
         return None
-    return f"{ours[~same].ravel()[0]} for {theirs[~same].ravel()[0]} at {np.argwhere(~same)[0].tolist()}"
+    what = f"{ours[~same].ravel()[0]} for {theirs[~same].ravel()[0]} at {np.argwhere(~same)[0].tolist()}"
+    if is_float(kind):
+        return what
+    return f"{what}, at most {np.abs(ours.astype(np.float64) - theirs.astype(np.float64)).max():g} apart"
 
 
 def run_onnxruntime(case):
@@ -145,6 +148,8 @@ def traits(case):
         result.add("halves")
     if any(name.endswith("INT4") for name in names):
         result.add("four bits")
+    if any(attribute.name == "antialias" and attribute.i for attribute in case.node.attribute):
+        result.add("antialias")
     if "FLOAT8E8M0" in names:
         result.add("powers of two")
     for kind, array in inputs:

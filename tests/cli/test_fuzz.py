@@ -1,6 +1,8 @@
 """The fuzzer finds what is planted in its own results, and nothing where nothing is (docs/howto/fuzz.md)."""
 import importlib.util
 import json
+import subprocess
+import sys
 
 import conftest
 import numpy as np
@@ -37,12 +39,40 @@ def test_what_is_planted_is_found(defect, of, least):
     assert len(found & ends[of]) >= least * len(ends[of])
 
 
-@pytest.fixture(scope="module")
-def comparison():
-    spec = importlib.util.spec_from_file_location("compare_onnxruntime", ROOT / "tests" / "fuzz" / "compare_onnxruntime.py")
+def module_of(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / "tests" / "fuzz" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(params=["input()", "while True: pass"], ids=["waits", "is busy"])
+def silent(request):
+    """A process that prints a line, then no more."""
+    program = [sys.executable, "-c", f"print('a line', flush=True)\n{request.param}"]
+    with subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        yield process
+        process.kill()
+
+
+def test_a_silent_process_hangs(silent, monkeypatch):
+    driver = module_of("fuzz")
+    monkeypatch.setattr(driver, "SILENCE", 0.2)
+    assert list(driver.Fuzzer.lines(silent)) == ["a line", None]
+
+
+def test_a_silent_process_that_got_little_time_does_not_hang(monkeypatch):
+    driver = module_of("fuzz")
+    monkeypatch.setattr(driver, "SILENCE", 0.2)
+    monkeypatch.setattr(driver, "cpu_seconds", lambda pid: 0.0)
+    busy = "import time\nend = time.process_time() + 1\nwhile time.process_time() < end: pass\nprint('a line')"
+    with subprocess.Popen([sys.executable, "-c", busy], stdout=subprocess.PIPE, text=True) as process:
+        assert list(driver.Fuzzer.lines(process)) == ["a line"]
+
+
+@pytest.fixture(scope="module")
+def comparison():
+    return module_of("compare_onnxruntime")
 
 
 @pytest.fixture

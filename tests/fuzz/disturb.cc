@@ -108,9 +108,9 @@ Constant disturbed(const Constant& tensor, const Noise& noise, float largest) {
     if (noise.by_place) place += std::uint64_t{1} << 32U;
     const std::uint64_t bits = std::bit_cast<std::uint32_t>(element);
     const double way = Random((noise.seed * 0x100000001B3U) ^ (place | bits)).unit() * 2 - 1;
-    const double change =
-        noise.shifts ? static_cast<double>(largest) : static_cast<double>(element);
-    element = static_cast<float>(element + noise.size * change * way);
+    const double change = noise.shifts ? std::copysign(static_cast<double>(largest), way)
+                                       : static_cast<double>(element) * way;
+    element = static_cast<float>(element + noise.size * change);
   }
   return make_constant(DType::kF32, tensor.dims, std::as_bytes(std::span(elements)));
 }

@@ -18,10 +18,27 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 BATCH = 50
-SILENCE = 120  # seconds without a line are a hang: a case takes tens of milliseconds
+SILENCE = 120  # seconds without a line are a hang, if the process had that much CPU time or waits: a case takes tens of milliseconds
 MOST_GROWTH = 2 << 20  # bytes of heap that a batch may leave behind, caches of the process included
 MOST_RESIDENT_KB = 2 << 20
 SANITIZED_LIMIT = "hard_rss_limit_mb=4096"  # px_fuzz limits its addresses, but where a sanitizer needs them
+
+
+def fields_of(stat):
+    """/proc/PID/stat from the state on."""
+    return stat.read_text().rpartition(")")[2].split()
+
+
+def cpu_seconds(pid):
+    fields = fields_of(pathlib.Path(f"/proc/{pid}/stat"))
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def lacks_time(pid, used):
+    """Whether a silent process is suspended, or could run but gets little of a CPU: neither hangs. `used`: its CPU seconds before."""
+    states = {fields_of(task / "stat")[0] for task in pathlib.Path(f"/proc/{pid}/task").iterdir()}
+    could_run = states & set("RD") and cpu_seconds(pid) - used < SILENCE
+    return bool(states & set("Tt") or could_run)
 
 
 class Fuzzer:
@@ -108,14 +125,15 @@ class Fuzzer:
     @staticmethod
     def lines(process):
         """Lines as they come; None, and no more, after too long a silence."""
-        text = ""
+        text, used = "", 0.0
         while True:
-            # In two parts: one may have been spent with this program suspended. Who is suspended does not hang.
+            # In two parts: one may have been spent with this program suspended.
             if not any(select.select([process.stdout], [], [], SILENCE / 2)[0] for _ in range(2)):
-                if pathlib.Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] in "Tt":
+                if lacks_time(process.pid, used):
                     continue
                 yield None
                 return
+            used = cpu_seconds(process.pid)
             data = os.read(process.stdout.fileno(), 1 << 16).decode(errors="replace")
             if not data:
                 return

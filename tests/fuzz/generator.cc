@@ -142,13 +142,14 @@ bool Generator::copies_nothing(const CaseNode& node) const {
   return false;
 }
 
-/// Whether each of the forty or so ways of running it takes a second.
+/// Whether each of the forty or so ways of running it takes a second; nodes of bodies run in up to
+/// some hundred trips.
 bool Generator::is_slow(const CaseNode& node, const std::vector<Constant>& outputs) const {
   const Constant* weights = node.op == OpKind::kConv ? value(node.inputs[1], 0) : nullptr;
   if (weights == nullptr || weights->dims.rank() == 0 || weights->dims[0] == 0) return false;
   const auto macs = static_cast<double>(outputs[0].dims.elements()) *
                     static_cast<double>(weights->dims.elements() / weights->dims[0]);
-  return macs > 1e7;
+  return macs > (depth() == 0 ? 1e7 : 1e5);
 }
 
 bool Generator::sensible(const CaseNode& node, const std::vector<Constant>& outputs) {

@@ -282,7 +282,7 @@ Result<std::vector<Constant>> interpret(const CaseNode& node, const Scope& scope
     given.push_back(name.empty() ? nullptr : scope.find(name));
   if (noise.open != nullptr && is_open(node, given, outputs))
     for (const std::string& name : node.outputs) noise.open->insert_or_assign(name, node.op);
-  if (noise.size > 0 && spreads_nan(node, given))
+  if (noise.size != 0 && spreads_nan(node, given))
     std::ranges::transform(outputs, outputs.begin(), all_nan);
   if (is_exact(node.op) || (noise.shifts && !sums(node.op))) return outputs;
   float largest = 0;

@@ -137,6 +137,12 @@ bool is_open_sum(const Constant& input, bool squares) {
 /// compute it.
 bool is_open_exponential(const Constant& output) { return largest_magnitude(output) < 1e-2F; }
 
+/// Whether a result is so small that an error of 1e-7 counts, which ONNX Runtime's Sigmoid has.
+bool is_open_sigmoid(const Constant& output) {
+  const Constant* all[] = {&output};
+  return any_float(all, [](float x) { return x < 1e-3F; });
+}
+
 /// Whether a product of integers may leave their type.
 bool is_open_product(const Constant& input) {
   if (input.dtype == DType::kF32) return false;
@@ -214,6 +220,8 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kElu:
     case OpKind::kSelu:
       return is_open_exponential(outputs[0]);
+    case OpKind::kSigmoid:
+      return is_open_sigmoid(outputs[0]);
     case OpKind::kGridSample:
       return has_nan(inputs.subspan(1, 1));
     case OpKind::kShrink:

@@ -56,8 +56,9 @@ struct Tie {
   std::string output;  ///< name of a model output of the same dtype and rank
 };
 
-/// Milliseconds spent on each part of loading: opening files and the cache, reading the graph, and
-/// rewriting it. `passes_ms` is 0 if the graph came from a cache.
+/// Milliseconds spent on each part of loading: `map_ms` on opening files and on the cache, a
+/// snapshot that is written included, `parse_ms` on reading the graph, `passes_ms` on rewriting it
+/// (0 if the graph came from a cache).
 struct LoadTimes {
   double map_ms = 0, parse_ms = 0, passes_ms = 0;
 };
@@ -113,10 +114,11 @@ class Model {
   /// Weights stay mapped, those in external files too. While the model or a session of it lives,
   /// its files may be removed or replaced, but not written to: if one is truncated, the system ends
   /// the process (SIGBUS). `runtime` provides the cache, and is the runtime of sessions that are
-  /// created without one; the model keeps what it needs of it. Without `runtime` there is no cache,
-  /// and these sessions use Runtime::shared(). Errors: kIo; kInvalidModel; kUnsupported, which
-  /// lists all that is missing; kInvalidInput for options out of range, unknown passes, signatures
-  /// or sections, and KnownInputs that the model cannot have; kOutOfMemory.
+  /// created without one, unless they need more threads than it has; the model keeps what it needs
+  /// of it. Without `runtime` there is no cache, and these sessions use Runtime::shared(). Errors:
+  /// kIo; kInvalidModel; kUnsupported, which lists all that is missing; kInvalidInput for options
+  /// out of range, unknown passes, signatures or sections, and KnownInputs that the model cannot
+  /// have; kOutOfMemory.
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options = {});
   static Result<Model> load(const std::filesystem::path& path, const LoadOptions& options,
                             const Runtime& runtime);
@@ -138,7 +140,8 @@ class Model {
   /// run.
   static std::vector<std::string> passes();
 
-  /// Inputs that a run must give, in the file's order; references stay valid while the model lives.
+  /// All inputs, in the file's order; a run must give those that ties() does not name. References
+  /// stay valid while the model lives.
   const std::vector<TensorInfo>& inputs() const;
   /// Outputs in the order in which Session::run() returns them.
   const std::vector<TensorInfo>& outputs() const;
@@ -196,8 +199,8 @@ struct FileOperator {
   int count = 0;           ///< number of nodes
   /// Whether the loader has a rule for it. It may still refuse a node for an attribute or a type.
   bool supported = false;
-  /// Names of the kernels that its nodes may be given on this CPU, for all types and precisions, in
-  /// the order in which they are tried; empty if it is not supported, for If, Loop, Scan and
+  /// Names of the kernels that its nodes may be given, for all types, precisions and CPUs, in the
+  /// order in which they are tried; empty if it is not supported, for If, Loop, Scan and
   /// Constant, which need none, and for TFLite's operators, which become nodes of others.
   std::vector<std::string> kernels;
 };

@@ -29,11 +29,13 @@ Result<std::shared_ptr<MemoryAccount>> make_memory_account();
 /// prefaulting, only speed is lost.
 struct PagePolicy {
   /// Uses large pages (2 MiB) for activations and packed weights, while the system has any
-  /// available. Runs after the first convert small pages to large ones until all are, each for
-  /// 0.15 s or a tenth of its time limit at most. False: small pages, never converted.
+  /// available. Runs after the first convert small pages to large ones until all are, each for at
+  /// most 0.15 s and a fifth of the time that its limit leaves. False: small pages, never
+  /// converted.
   bool large = true;
   /// Makes the system provide memory for packed weights while a model is loaded, so that the first
-  /// run need not wait for it. Disable it in a program that plans and never runs.
+  /// run need not wait for it; ignored if RuntimeOptions::pool is set. Disable it in a program that
+  /// plans and never runs.
   bool prefault = true;
 };
 
@@ -45,7 +47,7 @@ enum class LogLevel : std::uint8_t {
 };
 /// Receives one line without a line break, valid during the call. Called by any thread, by several
 /// concurrently, and while other threads wait for the caller: it must return soon, and must neither
-/// throw nor call Parallax.
+/// throw nor call Parallax. The library copies it several times: keep its state behind a pointer.
 using Log = std::function<void(LogLevel level, std::string_view message)>;
 
 /// A user-provided thread pool. Its functions are called by any thread, concurrently.
@@ -53,11 +55,12 @@ class ThreadPool {
  public:
   virtual ~ThreadPool() = default;
   /// Schedules `task` to be called once, on a thread of the pool, and returns without waiting for
-  /// it. A worker's task computes as long as runs have work for it, then returns; if it is never
-  /// called or if submit() throws, only speed is lost. The task of a Session::run_async() must be
-  /// called or destroyed, or ~Session() waits for ever; if submit() throws, run_async() fails with
-  /// kOutOfMemory. A task that is destroyed without being called counts as returned. No task of the
-  /// library destroys the runtime, and the pool with it.
+  /// it. May throw. A task that is destroyed without being called counts as returned. No task
+  /// destroys the runtime, and the pool with it. There are two kinds:
+  /// - A worker's task computes as long as runs have work for it, then returns. If submit() throws,
+  ///   or the task is never called, only speed is lost.
+  /// - The task of a Session::run_async(). If submit() throws, run_async() fails with kOutOfMemory.
+  ///   If the task is neither called nor destroyed, ~Session() waits for ever.
   virtual void submit(std::function<void()> task) = 0;
 };
 
@@ -83,14 +86,15 @@ struct RuntimeOptions {
   std::shared_ptr<MemoryAccount> account = nullptr;
   PagePolicy pages = {};
   /// A folder that keeps packed weights and a snapshot of the graph for the next process, which
-  /// maps them. It is created if it is missing; processes of one user may share it. It has one file
-  /// per model: the first run writes it; Planner::plan() writes one without packed weights. The
-  /// file is named after the model's path; for a model from memory after the hash of its bytes,
-  /// which costs 25 ms for 265 MB at each load, and after its folder of external weights. A user
-  /// who can write to the folder can change what models compute. Its files may be removed or
-  /// replaced at any time. While a model loaded from one lives, the file must not be truncated or
-  /// written to: the system would end the process (SIGBUS). Parallax only replaces files. A cache
-  /// that cannot be used is no error: Model::cache() says why. Empty: no cache.
+  /// maps them, and for delegates the measured times of their devices and compiled programs. It is
+  /// created if it is missing; processes of one user may share it. It has one file per model: the
+  /// first run writes it; Planner::plan() writes one without packed weights. The file is named
+  /// after the model's path; for a model from memory after the hash of its bytes, which costs 25 ms
+  /// for 265 MB at each load, and after its folder of external weights. A user who can write to the
+  /// folder can change what models compute. Its files may be removed or replaced at any time. While
+  /// a model loaded from one lives, the file must not be truncated or written to: the system would
+  /// end the process (SIGBUS). Parallax only replaces files. A cache that cannot be used is no
+  /// error: Model::cache() says why. Empty: no cache.
   std::filesystem::path cache = {};
   /// Shared objects with delegates (parallax/delegate.h). They are loaded when a delegate is first
   /// requested, and stay loaded; delegates() says why one cannot be. They are code of this process:
@@ -130,7 +134,8 @@ class Runtime {
   /// The most threads of one run, its caller's included.
   int threads() const;
   /// Opens all delegates that sessions may name, keeps them open, and describes each with its
-  /// device. Slow the first time. Returns an empty list if memory runs out.
+  /// device. Slow the first time. Returns an empty list if memory runs out, or in a child of fork()
+  /// that may not use the runtime.
   std::vector<DelegateReport> delegates() const;
   /// Calls Session::trim() for all sessions of the runtime. Thread-safe, also while sessions run.
   void trim();

@@ -18,12 +18,12 @@ namespace parallax {
 /// The values of tied inputs; use one State for each stream. A run that is given a State
 /// (RunOptions::state) reads its values and, if it succeeds, replaces them by its tied outputs. The
 /// run need not be given tied inputs (one that is given is read instead of its value), and returns
-/// tied outputs only under RunOptions::tied_outputs. A run that fails or is cancelled leaves the
-/// State unchanged.
+/// tied outputs only under RunOptions::tied_outputs; Session::run_into() with views writes those
+/// whose view has memory. A run that fails or is cancelled leaves the State unchanged.
 ///
-/// If an input has no value, the run uses the model's initial value, or zeros if it has none; the
-/// sizes then follow from the run's other inputs. If they do not follow (keys and values that
-/// grow), set a value first; it may be empty.
+/// An input without a value begins with the model's initial value. If the model has none, it begins
+/// with zeros in the sizes that the run's other inputs give. If these do not give all of its sizes
+/// (keys and values that grow), set a value first; it may be empty.
 ///
 /// Each value has two buffers, because a run writes one while it reads the other; nothing is
 /// copied. They count in the memory budget, or account, of the session that the State was created
@@ -31,7 +31,8 @@ namespace parallax {
 ///
 /// Thread-safe: runs on one State, set() and reset() wait for each other, in no particular order;
 /// get() and copy() return what the last of them left, without waiting for a run. A State may
-/// outlive its session, and must outlive the runs that use it.
+/// outlive its session, and must outlive the runs that use it. One that was moved from may only be
+/// destroyed or assigned to.
 class State {
  public:
   /// Creates a State without values, for the model's own ties (Model::ties()) and for `ties`; runs

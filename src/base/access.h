@@ -6,7 +6,7 @@
 
 namespace parallax {
 
-/// The friend of Model, Runtime, Session, State and others.
+/// The friend of Model, Runtime, Session and State.
 struct Access {
   /// Returns the pointer to the contents of `object`, which was not moved from.
   template <class T>

@@ -1,5 +1,5 @@
 // Turns exceptions of the standard library into errors, even if there is no memory left for a
-// message. Thread-safety: pure function.
+// message. Thread-safe: reads the exception of the calling thread.
 #pragma once
 
 #include "parallax/result.h"
@@ -8,8 +8,9 @@ namespace parallax {
 
 /// Returns the exception that is being handled as an error of `stage`: kOutOfMemory for
 /// std::bad_alloc and std::length_error, and if there is no memory for the message; otherwise
-/// kInternal. The message is never empty, whatever was thrown. REQUIRES: called within a catch
-/// block. The error names no node. Messages of std::exception are taken over as they are.
+/// kInternal. The message is never empty, whatever was thrown: "out of memory" for the first two,
+/// what() of other exceptions unless that is empty. The error names no node. REQUIRES: called
+/// within a catch block.
 Error caught(Stage stage) noexcept;
 
 }  // namespace parallax

@@ -1,6 +1,7 @@
 // Access to the log that the user provides. Thread-safe if the log is.
 //
-// A runtime has one Logger. The library prints no message by itself.
+// Made from RuntimeOptions::log; each part of the library that logs has a copy. The library prints
+// no message by itself.
 #pragma once
 
 #include <string_view>
@@ -11,8 +12,8 @@
 
 namespace parallax {
 
-/// Passes messages to the user's log. Drops them if there is no log, or if it throws. Copies share
-/// the user's function. Calls come from any thread, possibly several concurrently.
+/// Passes messages to the user's log. Drops them if there is no log, or if it throws. Each copy
+/// calls its own copy of the log. Calls come from any thread, possibly several concurrently.
 class Logger {
  public:
   Logger() = default;

@@ -1,5 +1,5 @@
-// The type of functions that distribute work over threads (Workers::on() makes one), and the one
-// that uses the calling thread alone. Thread-safety: pure functions.
+// The type of functions that distribute work over threads (Workers::on() of session/workers.h makes
+// one), and the one that uses the calling thread alone. Thread-safety: pure functions.
 #pragma once
 
 #include <cstdint>

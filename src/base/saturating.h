@@ -1,8 +1,9 @@
-// Sums and products of non-negative numbers: the largest number instead of an overflow.
-// Thread-safety: pure functions.
+// Sums and products that give the largest number instead of an overflow. Thread-safety: pure
+// functions.
 //
-// For estimates and quotas, where "too much" is all that a sum beyond 63 bits needs to say. Sizes
-// that memory is allocated by are computed with base/checked.h instead.
+// For estimates, quotas and indices that are limited later, where "too much" is all that a number
+// beyond 63 bits needs to say. Sizes that memory is allocated by are computed with base/checked.h:
+// its functions fail if a factor from here is the largest number.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +13,8 @@
 
 namespace parallax {
 
-// Return a + b and a * b, or the largest 64-bit number if that is exceeded. REQUIRES: neither is
-// negative.
+// Return a + b and a * b, or the largest 64-bit number if the result does not fit. REQUIRES: the
+// result is not below the lowest number; it never is if neither is negative.
 inline std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
   return checked_add(a, b).value_or(std::numeric_limits<std::int64_t>::max());
 }

@@ -18,7 +18,7 @@
   } while (false)
 
 /// PX_ASSIGN(auto x, f()): assigns the value of a Result, or returns with its error. Expands to
-/// several statements, so it must not be the body of an `if` without braces.
+/// several statements, so it must not be the body of an `if` without braces. At most one per line.
 #define PX_ASSIGN(decl, expr) PX_ASSIGN_INNER(PX_CONCAT(px_result_, __LINE__), decl, expr)
 #define PX_ASSIGN_INNER(tmp, decl, expr)                   \
   auto tmp = (expr);                                       \

@@ -1,5 +1,5 @@
 // Sizes of an LSTM, GRU or RNN and offsets in its tensors, for the kernels of every library. Pure.
-// Read once, when the kernel is made; tiles of its run use the offsets.
+// A kernel reads the shape when it is made; its tiles use the offsets.
 #pragma once
 
 #include <algorithm>
@@ -74,7 +74,7 @@ T* output_or_null(const KernelArgs& args, std::size_t i) {
 
 /// Returns the length of sequence `b`, `steps` if sequence_lens is left out; nullopt if the input's
 /// element is not in [0, steps]. sequence_lens is i32 [batch]; kernels report nullopt as
-/// kInvalidInput. REQUIRES: the input is read through aligned pointers, 0 <= b < s.batch.
+/// kInvalidInput. REQUIRES: the kernel uses sequence_lens as InputUse::kAligned, 0 <= b < s.batch.
 inline std::optional<std::int64_t> sequence_length(const RecurrentShape& s, const KernelArgs& args,
                                                    std::int64_t b) {
   // Trailing inputs may be missing, others are null if they are left out.

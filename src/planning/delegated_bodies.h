@@ -1,7 +1,8 @@
 // The regions of bodies of If, Loop and Scan: each body is planned as a graph of its own, innermost
 // first, and put back into the graph around it. delegated_plan.cc calls plan_bodies(),
 // add_seconds_of_bodies(), number_regions() and put_into_graph() in this order; the other functions
-// list regions, also for sessions and reports. Pure functions.
+// list regions, also for sessions and reports. Thread-safe for different plans. plan_bodies() may
+// call delegates, which may block: its caller holds no lock but turns (base/lock_order.h).
 #pragma once
 
 #include "planning/delegated_plan.h"
@@ -17,10 +18,12 @@ int count_regions(const DelegatedPlan& plan);
 /// names of the bodies around it: "loop/body/conv".
 std::vector<std::vector<std::string>> region_names(const DelegatedPlan& plan);
 /// If the outermost graph was split between CPU and delegate, returns for its regions the names
-/// before the split (DelegatedPlan::origins); otherwise as region_names().
+/// before the split (DelegatedPlan::origins), without nodes that only move rows, and the same for
+/// regions of its bodies; otherwise as region_names().
 std::vector<std::vector<std::string>> region_origins(const DelegatedPlan& plan);
-/// Sets, in all graphs, DelegatedPlan::first, the number of the graph's first region in the order
-/// of all_graphs(), and DelegatedPlan::trips, the product of known trips of the loops around it.
+/// Sets two fields of each graph. DelegatedPlan::first: the number of its first region, in the
+/// order of all_graphs(). DelegatedPlan::trips: the product of the known trips of the loops around
+/// it.
 void number_regions(DelegatedPlan& plan);
 
 /// Returns the plan of each body of each node of `canonical`, in order of nodes; arguments and
@@ -31,9 +34,9 @@ Result<std::vector<BodyPlan>> plan_bodies(const Graph& canonical, const Graph& l
                                           std::span<const NamedDelegate> delegates,
                                           const PlanOptions& plan, const DelegatedOptions& options);
 
-/// Sets the seconds of each node that has bodies: the predicted time of its slowest body with these
-/// regions, times its trips; an If, or a loop whose trips are not known, has one. `graph`:
-/// DelegatedPlan::graph.
+/// Sets the seconds of each node that has bodies, and of no other: the predicted time of its
+/// slowest body with these regions, times its trips. An If counts as one trip, and so does a loop
+/// of unknown length. `graph`: DelegatedPlan::graph.
 void add_seconds_of_bodies(const std::vector<BodyPlan>& bodies, const Graph& graph,
                            IdVector<NodeId, double>& cpu_seconds);
 
@@ -42,8 +45,9 @@ struct PlacedGraph {
   Graph graph;
   Delegation delegation;  ///< the regions, by the nodes of `graph`, and those of its bodies
 };
-/// Makes the graph that runs, and sets `plan.lowering` to the passes over the CPU's part. REQUIRES:
-/// number_regions(). Errors: those of passes.
+/// Makes the graph that runs, and sets `plan.lowering`, in bodies too, to the passes over the CPU's
+/// part, unless kernels are reference kernels only. REQUIRES: number_regions(). Errors: those of
+/// passes.
 Result<PlacedGraph> put_into_graph(DelegatedPlan& plan, const DelegatedOptions& options);
 
 }  // namespace parallax

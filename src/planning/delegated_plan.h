@@ -1,6 +1,7 @@
 // Plans with delegates: these run the regions of the canonical graph that they run faster, the CPU
 // runs its own fused version of the rest. For a report, the device need not be present: its profile
-// describes it. Pure functions, except that profiles are read from files.
+// describes it. Thread-safe: functions over their arguments, but profiles are read from files, and
+// an open delegate is asked, which may block: callers hold no lock but turns (base/lock_order.h).
 #pragma once
 
 #include <memory>

@@ -22,11 +22,11 @@ class Replacements {
   explicit Replacements(Graph& graph);
   /// Makes the node read the replacements of its inputs.
   void apply(Node& node) const;
-  /// Replaces `from` by `to`, which also gets Value::content of `from` if it has no content. If
-  /// `from` is an output of the graph, `to` becomes that output, and the two exchange names.
-  /// Returns false, without a change, if `to` is `from`, or if `from` is an output and `to` is an
-  /// output too or is not computed by a node. REQUIRES: both have the same dtype, shape and
-  /// elements; now(to) is `to`, and `to` is not replaced later.
+  /// Replaces `from` by `to`. If `to` has no Value::content, it gets that of `from`. If `from` is
+  /// an output of the graph, `to` becomes that output, and the two exchange names. Returns false,
+  /// without a change, if `to` is `from`, or if `from` is an output and `to` is an output too or is
+  /// not computed by a node. REQUIRES: both have the same dtype, shape and elements; now(to) is
+  /// `to`, and `to` is not replaced later.
   bool replace(ValueId from, ValueId to);
   /// Returns the current replacement of `id`; `id` itself if it was not replaced or is invalid.
   ValueId now(ValueId id) const { return id.valid() ? to_[id] : id; }
@@ -39,11 +39,12 @@ class Replacements {
   IdVector<ValueId, bool> is_output_;
 };
 
-/// Makes a value a constant; its node no longer computes it. The value gets the dtype and shape of
-/// `constant` and loses Value::content. REQUIRES: a node computes it.
+/// Makes a value a constant; its node no longer computes it, and stays until erase_unused(). The
+/// value gets the dtype and shape of `constant` and loses Value::content. REQUIRES: a node computes
+/// it.
 void make_constant_value(Graph& graph, ValueId id, Constant constant);
-/// Makes a computed value symbolic; its node no longer computes it. REQUIRES: a node computes
-/// it, and it has Value::content, its elements as expressions.
+/// Makes a computed value symbolic; its node no longer computes it, and stays until erase_unused().
+/// REQUIRES: a node computes it, and it has Value::content, its elements as expressions.
 void make_symbolic_value(Graph& graph, ValueId id);
 
 /// Removes nodes whose outputs are not needed and values that no node mentions; keeps order, inputs

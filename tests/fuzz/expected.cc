@@ -9,8 +9,8 @@ namespace {
 
 /// Kernels differ by a millionth or so of the largest magnitude per node; what moves a result by a
 /// tenth of the tolerance for ten times as much is not compared. Small elements may come out as 0,
-/// and sums differ by a millionth of their largest term: in both directions, since a comparison of a
-/// sum that is 0 changes in one of them only.
+/// and sums differ by a millionth of their largest term: in both directions, since a comparison of
+/// a sum that is 0 changes in one of them only.
 constexpr Noise kNoises[] = {{.size = 1e-5, .seed = 1},
                              {.size = 1e-5, .seed = 2, .by_place = true},
                              {.size = 1e-6, .seed = 3, .flushes = true},

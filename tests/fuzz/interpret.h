@@ -39,8 +39,9 @@ struct Noise {
   /// Instead, elements below `size` of the largest magnitude, of what they are sums of too, become
   /// 0: what is left of larger ones may be rounded away.
   bool flushes = false;
-  /// Instead, elements of sums change by `size` of that magnitude, some up and some down; a negative
-  /// `size` turns each around. Terms that cancel leave a remainder that depends on their order.
+  /// Instead, elements of sums change by `size` of that magnitude, some up and some down; a
+  /// negative `size` turns each around. Terms that cancel leave a remainder that depends on their
+  /// order.
   bool shifts = false;
   /// Gets what nodes give of which is_open() (open.h) holds, bodies' nodes too.
   std::map<std::string, OpKind, std::less<>>* open = nullptr;

@@ -1,6 +1,6 @@
 // Counts the CPUs that this process may use. Thread-safety: pure functions over the system's state.
 //
-// Used for default thread counts. Each call asks the system again.
+// Used for default thread counts. Each call asks the system again. May throw std::bad_alloc.
 #pragma once
 
 #include <filesystem>

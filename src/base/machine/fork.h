@@ -18,8 +18,9 @@ namespace parallax {
 std::uint64_t process_number();
 
 /// Marks a call of the library while it lives. Every public function that locks a mutex, or creates
-/// or destroys an object, holds one; a thread may hold several. It must not fork meanwhile: its own
-/// Call would count like that of another thread, and fork() would wait for its ShortCall.
+/// or destroys a Model, Runtime, Session or State, holds one; a thread may hold several. A thread
+/// with a Call must not fork: the child would count it as another thread's. With a ShortCall,
+/// fork() would also wait a second for it.
 class Call {
  public:
   /// Increments the number of calls in progress; the destructor decrements it.
@@ -45,9 +46,9 @@ class ShortCall {
 /// so, objects from before that fork must not be used, not even destroyed. Set once and for all, in
 /// the child, by the handler of fork(). Costs one relaxed load.
 bool forked_during_call();
-/// Public functions that hold a Call and return a Result or Status call this first, so that none
-/// creates objects either, such as a Runtime. Errors: kUnsupported (stage kSession) if
-/// forked_during_call().
+/// Called by public functions that return a Result or Status, after they have taken their Call, so
+/// that they do nothing in a process that forked_during_call(). Errors: there kUnsupported (stage
+/// kSession).
 Status check_fork();
 
 }  // namespace parallax

@@ -24,7 +24,7 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-/// A choice must be that much faster than the one before it: others may use the device.
+/// A choice must be that much faster than the best so far: others may use the device.
 constexpr double kWorthwhile = 0.95;
 constexpr int kRuns = 5;
 

@@ -1,7 +1,7 @@
-// Scalar activation functions as ONNX defines them, and activate(), which kernels apply to their
-// results (epilogues). T is float or double, computed in T without wider intermediates. Pure.
-// Reference kernels call these for each element; kernels/cpu/math_inl.h has vectorised forms of
-// them, whose results may differ by a few ulp.
+// Scalar activation functions as ONNX defines them, and activate(), which chooses one: for nodes of
+// activations, and for epilogues, which kernels apply to their results. T is float or double,
+// computed in T without wider intermediates. Pure. Reference kernels call these for each element;
+// kernels/cpu/math_inl.h has vectorised forms of them, whose results may differ by a few ulp.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace parallax {
 
-/// max(x, 0). Used for the operator Relu and for epilogues.
+/// max(x, 0). Used for epilogues; the operator Relu, which has integers too, has its own loop.
 template <class T>
 T relu_of(T x) {
   return x < T{0} ? T{0} : x;  // NaN stays NaN, -0 stays -0
@@ -91,7 +91,7 @@ T mish_of(T x) {
 
 /// Applies an activation of ir/activations.def; Gelu is the exact one, as passes fuse no other.
 /// Returns x for kIdentity and for integer T. Kernels of products and convolutions call it once for
-/// each result, after all sums and the bias.
+/// each result, after all sums and the bias, and before a result is requantised.
 template <class T>
 T activate(const Activation& activation, T x) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -130,9 +130,9 @@ T activate(const Activation& activation, T x) {
   return x;
 }
 
-/// Variant for any element type T: computes in f32 and converts back; returns x for kIdentity.
-/// Nodes of other types than f32 always have kIdentity, as passes fuse no activation into them. f64
-/// also goes through f32 here; activate() itself computes in double.
+/// Variant for Conv and ConvTranspose of any element type T: computes in f32 and converts back;
+/// returns x for kIdentity, which these nodes have in other types than f32, as passes fuse no
+/// activation into them. f64 also goes through f32 here; activate() itself computes in double.
 template <class T>
 T activate_as(const Activation& activation, T x) {
   return activation ? static_cast<T>(activate(activation, static_cast<float>(x))) : x;

@@ -1,5 +1,6 @@
-// Images and the windows that slide over them, for convolutions and pools. Layouts are expressed as
-// strides, so that one loop serves NCHW and NHWC with any number of spatial axes. Pure.
+// Images and the windows that slide over them, for convolutions, pools and samplings of all kernel
+// libraries and of delegates. Layouts are expressed as strides, so that one loop serves NCHW and
+// NHWC with any number of spatial axes. Pure.
 #pragma once
 
 #include "kernels/reference/common.h"
@@ -22,15 +23,15 @@ struct ImageStrides {
 ImageStrides image_strides(const Dims& dims, const Node& node);
 
 /// One spatial axis of a sliding window. Output `o` and tap `k` meet at input position o * stride +
-/// k * dilation - pad_begin, which may lie outside the image. All are counted in elements; `in` and
-/// `out` are sizes without padding.
+/// k * dilation - pad_begin, which may lie outside the image. All are positions along the axis, not
+/// offsets in memory; `in` and `out` are sizes without padding.
 struct WindowAxis {
   /// `kernel` counts taps; `dilation` is the distance of neighbouring taps, `stride` that of
   /// neighbouring outputs.
   std::int64_t in = 0, out = 0, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
 
-  /// Returns the taps [begin, end) whose input position for output `o` is in [low, high). It ends
-  /// at `kernel` at most unless it is empty, which it is if no tap meets [low, high).
+  /// Returns the taps [begin, end) whose input position for output `o` is in [low, high). If there
+  /// are none, the range is empty and may lie behind `kernel`; else it ends at `kernel` at most.
   TileRange taps(std::int64_t o, std::int64_t low, std::int64_t high) const;
   /// Returns the output positions [begin, end) for which tap `k` is on the image. It is empty if
   /// the tap always falls into the padding, and else within [0, out].
@@ -54,8 +55,8 @@ WindowAxes transposed_window_axes(const Node& node, const Dims& x, const Dims& y
                                   std::span<const std::int64_t> kernel);
 
 /// Splits `position`, a row-major index over all axes but the last, into an index per axis. The
-/// last entry of the result is dims' own. Convolutions and pools use it to turn the index of a row
-/// of pixels into positions. REQUIRES: no dimension but the last is 0.
+/// last entry of the result is dims' own. Convolutions use it for rows of results and for taps.
+/// REQUIRES: no dimension but the last is 0.
 Dims outer_index(const Dims& dims, std::int64_t position);
 
 }  // namespace parallax

@@ -1,4 +1,5 @@
-// Mean and standard deviation of a row, summed in double precision; for the normalisations. Pure.
+// Mean and inverse standard deviation of a row, summed in double precision; for normalisations of
+// the reference kernels and of the CPU's. Pure.
 #pragma once
 
 #include <cmath>
@@ -7,7 +8,7 @@
 namespace parallax {
 
 /// Mean (0 if not centered) and 1 / sqrt(variance + epsilon). Normalised elements are (x - mean) *
-/// inverse_deviation. Kept in f64 and applied to elements in f64; only the result is rounded to T.
+/// inverse_deviation. Kept in f64 and applied to elements in f64; the caller rounds.
 struct Moments {
   double mean, inverse_deviation;
 };
@@ -16,7 +17,7 @@ struct Moments {
 /// distances from the mean (divided by count, not count - 1), computed in a second pass; if not
 /// `centered`, the mean of squares (RMS normalisation). Sums go from the first to the last element
 /// in one accumulator. A positive `epsilon` keeps the inverse finite for a row of equal elements.
-/// REQUIRES: count > 0, else results are NaN.
+/// REQUIRES: count > 0.
 template <class T>
 Moments moments_of(const T* x, std::int64_t count, double epsilon, bool centered) {
   // Two passes: the difference of sums of squares would cancel for a mean far from 0.

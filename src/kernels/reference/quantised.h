@@ -30,8 +30,8 @@ inline std::optional<IntegerRange> integer_range(DType dtype) {
 }
 
 /// Returns element `i`, sign-extended if signed, from memory of any alignment. Elements of less
-/// than a byte are packed, the first one in the low bits. `i` counts elements, not bytes. i4, u4,
-/// i2 and u2 share bytes. REQUIRES: integer_range(dtype).
+/// than a byte (i4, u4, i2, u2) are packed, the first one in the low bits. `i` counts elements, not
+/// bytes. REQUIRES: integer_range(dtype).
 inline std::int64_t load_integer(DType dtype, const std::byte* bytes, std::int64_t i) {
   // Loads the bits into the low end of a word, then extends the sign.
   const int bits = info_of(dtype).bits;
@@ -50,9 +50,8 @@ inline std::int64_t load_integer(DType dtype, const std::byte* bytes, std::int64
 
 /// Writes element `i`. Elements that share a byte with it keep their values, but the byte is read
 /// and written: tiles must not share bytes. Tiles of elements of `bits` < 8 must begin at multiples
-/// of 8 / bits. Memory may have any alignment; higher bits of `value` are dropped. Nodes with
-/// packed outputs cut tiles at multiples of whole bytes for this reason. REQUIRES: `value` is in
-/// integer_range(dtype).
+/// of 8 / bits, which nodes with packed outputs ensure. Memory may have any alignment. If `value`
+/// is beyond the type, its low bits are written. REQUIRES: integer_range(dtype).
 inline void store_integer_element(DType dtype, std::int64_t value, std::byte* bytes,
                                   std::int64_t i) {
   const int bits = info_of(dtype).bits;

@@ -195,6 +195,19 @@ inline Result<KernelInputs> inputs_of(const KernelRun& run) {
   return result;
 }
 
+/// The bytes of each input as the kernel says that it reads them; null if it reads none.
+inline std::vector<const std::byte*> read_by(const Kernel& kernel, const KernelInputs& given) {
+  std::vector<const std::byte*> bytes;
+  for (std::size_t i = 0; i < given.descs.size(); ++i) {
+    const bool readable = given.descs[i].present && given.descs[i].elements() > 0;
+    const InputUse use = kernel.input_use(i);
+    bytes.push_back(!readable || use == InputUse::kNone ? nullptr
+                    : use == InputUse::kBytes           ? given.misaligned[i].data()
+                                                        : given.runtime[i].bytes);
+  }
+  return bytes;
+}
+
 /// Outputs as the kernel receives them: memory filled with garbage.
 struct KernelOutputs {
   std::vector<Tensor> tensors;
@@ -266,9 +279,8 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
                                               const bool& in_place = false) {
   PX_ASSIGN(const Graph graph, test_detail::one_node_graph(run));
   const Node& node = graph.nodes[NodeId{0}];
-  PX_ASSIGN(test_detail::KernelInputs given, test_detail::inputs_of(run));
-  const auto& [runtime, inputs, misaligned, places] = given;
-  PX_ASSIGN(const std::vector<std::optional<Dims>> dims, infer_runtime(node, runtime));
+  PX_ASSIGN(const test_detail::KernelInputs given, test_detail::inputs_of(run));
+  PX_ASSIGN(const std::vector<std::optional<Dims>> dims, infer_runtime(node, given.runtime));
 
   PX_ASSIGN(test_detail::KernelOutputs made, test_detail::outputs_of(graph, node, dims));
   const std::vector<TensorDesc>& outputs = made.descs;
@@ -280,21 +292,14 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
   PackedWeights blocks;
   PackingList packings;
   PackedWeights packed(blocks, packings);
-  PX_ASSIGN(const std::unique_ptr<Kernel> kernel, make({node, inputs, outputs, packed}));
+  PX_ASSIGN(const std::unique_ptr<Kernel> kernel, make({node, given.descs, outputs, packed}));
   PX_RETURN_IF_ERROR(blocks.allocate(packings));
   PX_RETURN_IF_ERROR(blocks.fill(packings));
   if (kernel == nullptr) {
     return tl::unexpected(
         Error{Stage::kCompile, ErrorCode::kUnsupported, node.name, "the node is not taken"});
   }
-  std::vector<const std::byte*> input_bytes;
-  for (std::size_t i = 0; i < run.inputs.size(); ++i) {
-    const bool readable = inputs[i].present && inputs[i].elements() > 0;
-    const InputUse use = kernel->input_use(i);
-    input_bytes.push_back(!readable || use == InputUse::kNone ? nullptr
-                          : use == InputUse::kBytes           ? misaligned[i].data()
-                                                              : runtime[i].bytes);
-  }
+  std::vector<const std::byte*> input_bytes = test_detail::read_by(*kernel, given);
   const std::int64_t scratch_bytes = kernel->scratch_bytes();
   PX_ASSIGN(const AlignedBytes scratch, AlignedBytes::allocate(scratch_bytes + kPastScratch));
   test_detail::HeapOutputs dynamic(made.dtypes, outcome.outputs);
@@ -320,7 +325,7 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
     if (dims[i] && !bytes.empty()) std::memcpy(bytes.data(), output_bytes[i], bytes.size());
   }
   if (in_place) {
-    PX_RETURN_IF_ERROR(test_detail::check_in_place(node, inputs, outputs[0],
+    PX_RETURN_IF_ERROR(test_detail::check_in_place(node, given.descs, outputs[0],
                                                    outcome.outputs[0].view().bytes, input_bytes,
                                                    output_bytes[0], run_tiles));
   }

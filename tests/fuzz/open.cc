@@ -151,6 +151,19 @@ bool is_open_product(const Constant& input) {
   return bits >= (input.dtype == DType::kI32 ? 31 : 63);
 }
 
+/// Whether there is nothing to sum, or integers may leave their type.
+bool is_open_reduction(OpKind op, std::span<const Constant* const> inputs) {
+  if (has_empty(inputs.first(1))) return true;
+  if (op == OpKind::kReduceProd) return is_open_product(*inputs[0]);
+  const bool squares = op == OpKind::kReduceSumSquare;
+  return (squares || op == OpKind::kReduceSum) && is_open_sum(*inputs[0], squares);
+}
+
+bool keeps_extremes(const CaseNode& scatter) {
+  const std::string reduction = scatter.attributes.get_string("reduction", "none");
+  return reduction == "max" || reduction == "min";
+}
+
 /// Whether a window sees padding or -inf only.
 bool has_empty_window(const Constant& largest) {
   const Constant* all[] = {&largest};
@@ -188,13 +201,10 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kReduceLogSum:
     case OpKind::kReduceLogSumExp:
     case OpKind::kReduceMean:
-      return has_empty(inputs.first(1));
     case OpKind::kReduceProd:
-      return has_empty(inputs.first(1)) || is_open_product(*inputs[0]);
     case OpKind::kReduceSum:
     case OpKind::kReduceSumSquare:
-      return has_empty(inputs.first(1)) ||
-             is_open_sum(*inputs[0], node.op == OpKind::kReduceSumSquare);
+      return is_open_reduction(node.op, inputs);
     case OpKind::kArgMax:
     case OpKind::kArgMin:
     case OpKind::kHardmax:
@@ -227,10 +237,8 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kShrink:
       return outputs[0].dtype != DType::kF32;
     case OpKind::kScatterElements:
-    case OpKind::kScatterND: {
-      const std::string reduction = node.attributes.get_string("reduction", "none");
-      return (reduction == "max" || reduction == "min") && has_nan(inputs);
-    }
+    case OpKind::kScatterND:
+      return keeps_extremes(node) && has_nan(inputs);
     case OpKind::kCast:
       return leaves_range(inputs, outputs[0].dtype);
     case OpKind::kResize:

@@ -10,7 +10,7 @@ auto conv(schema::Padding padding, int stride, Activation activation) {
   });
 }
 
-std::vector<RuleCase> image_cases() {
+std::vector<RuleCase> convolution_cases() {
   const TestTensor ones = constant({1, 2, 2, 1}, {1, 1, 1, 1});
   return {
       {"ConvValid",
@@ -51,6 +51,11 @@ std::vector<RuleCase> image_cases() {
        with([](auto& to) {
          return schema::CreateTransposeConvOptions(to, schema::Padding::SAME, 1, 1);
        })},
+  };
+}
+
+std::vector<RuleCase> image_cases() {
+  return {
       {"AveragePoolSame",
        TfliteOp::AVERAGE_POOL_2D,
        {kImage},
@@ -231,6 +236,8 @@ std::vector<RuleCase> index_cases() {
 class TfliteImageRule : public testing::TestWithParam<RuleCase> {};
 TEST_P(TfliteImageRule, GivesItsNumbers) { expect_numbers(GetParam()); }
 
+INSTANTIATE_TEST_SUITE_P(Convolutions, TfliteImageRule, testing::ValuesIn(convolution_cases()),
+                         name_of_rule);
 INSTANTIATE_TEST_SUITE_P(Images, TfliteImageRule, testing::ValuesIn(image_cases()), name_of_rule);
 INSTANTIATE_TEST_SUITE_P(Movement, TfliteImageRule, testing::ValuesIn(movement_cases()),
                          name_of_rule);

@@ -54,6 +54,15 @@ std::vector<RuleCase> elementwise_cases() {
        TfliteOp::FLOOR_MOD,
        {{{4}, {-7, 7, -6, 0}, TfliteType::INT32}, ints({-4})},
        {{{4}, {-3, -1, -2, 0}, TfliteType::INT32}}},
+      {"Atan2",
+       TfliteOp::ATAN2,
+       {{{5}, {1, 1, -1, 0, -1}}, {{5}, {1, -1, -1, 0, 0}}},
+       {{{5}, {0.7853982F, 2.3561945F, -2.3561945F, 0, -1.5707964F}}}},
+  };
+}
+
+std::vector<RuleCase> conversion_cases() {
+  return {
       {"NotEqual",
        TfliteOp::NOT_EQUAL,
        {kRow, constant({1}, {1})},
@@ -63,10 +72,6 @@ std::vector<RuleCase> elementwise_cases() {
        {{{2}, {1, 0}, TfliteType::BOOL}, kTwoByThree, constant({2, 3}, {0, 0, 0, 0, 0, 0})},
        {{{2, 3}, {1, 2, 3, 0, 0, 0}}}},
       {"Cast", TfliteOp::CAST, {kRow}, {{{4}, {-2, 0, 1, 8}, TfliteType::INT32}}},
-      {"Atan2",
-       TfliteOp::ATAN2,
-       {{{5}, {1, 1, -1, 0, -1}}, {{5}, {1, -1, -1, 0, 0}}},
-       {{{5}, {0.7853982F, 2.3561945F, -2.3561945F, 0, -1.5707964F}}}},
       {"Quantize",
        TfliteOp::QUANTIZE,
        {kRow},
@@ -144,6 +149,8 @@ class TfliteRule : public testing::TestWithParam<RuleCase> {};
 TEST_P(TfliteRule, GivesItsNumbers) { expect_numbers(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Elementwise, TfliteRule, testing::ValuesIn(elementwise_cases()),
+                         name_of_rule);
+INSTANTIATE_TEST_SUITE_P(Conversions, TfliteRule, testing::ValuesIn(conversion_cases()),
                          name_of_rule);
 INSTANTIATE_TEST_SUITE_P(Products, TfliteRule, testing::ValuesIn(product_cases()), name_of_rule);
 

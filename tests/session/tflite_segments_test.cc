@@ -59,20 +59,10 @@ std::vector<RuleCase> segment_cases() {
          const std::vector<float> boundaries = {0, 10};
          return schema::CreateBucketizeOptionsDirect(to, &boundaries);
        })},
-      {"GatherWithBatchBelowTheAxis",
-       TfliteOp::GATHER,
-       {{{1, 2, 3}, {1, 2, 3, 4, 5, 6}}, whole({1, 2}, {2, 0})},
-       {{{1, 2, 2}, {3, 1, 6, 4}}},
-       with([](auto& to) { return schema::CreateGatherOptions(to, 2, 1); })},
-      {"StridedSliceOfComputedLimits",
-       TfliteOp::STRIDED_SLICE,
-       {kRows, whole({2}, {-1, 0}), whole({2}, {0, 2}), ints({1, 1})},
-       {{{2}, {7, 8}}},
-       with([](auto& to) { return schema::CreateStridedSliceOptions(to, 0, 0, 0, 0, 1); })},
   };
 }
 
-std::vector<RuleCase> bit_cases() {
+std::vector<RuleCase> other_cases() {
   return {
       {"Bitcast", TfliteOp::BITCAST, {{{2}, {1, -2}}}, {whole({2}, {0x3F800000, -0x40000000})}},
       {"RightShift",
@@ -116,6 +106,16 @@ std::vector<RuleCase> bit_cases() {
        {{{2}, {-7, 7}}, constant({2}, {4, -4})},
        {{{2}, {-3, 3}}}},
       {"HloCbrt", TfliteOp::STABLEHLO_CBRT, {{{2}, {-8, 27}}}, {{{2}, {-2, 3}}}},
+      {"GatherWithBatchBelowTheAxis",
+       TfliteOp::GATHER,
+       {{{1, 2, 3}, {1, 2, 3, 4, 5, 6}}, whole({1, 2}, {2, 0})},
+       {{{1, 2, 2}, {3, 1, 6, 4}}},
+       with([](auto& to) { return schema::CreateGatherOptions(to, 2, 1); })},
+      {"StridedSliceOfComputedLimits",
+       TfliteOp::STRIDED_SLICE,
+       {kRows, whole({2}, {-1, 0}), whole({2}, {0, 2}), ints({1, 1})},
+       {{{2}, {7, 8}}},
+       with([](auto& to) { return schema::CreateStridedSliceOptions(to, 0, 0, 0, 0, 1); })},
   };
 }
 
@@ -124,7 +124,7 @@ TEST_P(TfliteSegmentRule, GivesItsNumbers) { expect_numbers(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(Segments, TfliteSegmentRule, testing::ValuesIn(segment_cases()),
                          name_of_rule);
-INSTANTIATE_TEST_SUITE_P(Bits, TfliteSegmentRule, testing::ValuesIn(bit_cases()), name_of_rule);
+INSTANTIATE_TEST_SUITE_P(Others, TfliteSegmentRule, testing::ValuesIn(other_cases()), name_of_rule);
 
 /// Runs a file of one input and one output.
 Result<Floats> outputs_of(const TfliteModel& file, Floats input) {

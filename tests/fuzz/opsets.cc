@@ -63,6 +63,7 @@ constexpr std::array kNew = {
     NewRow{OpKind::kArgMax, "select_last_index", 12},
     NewRow{OpKind::kGatherND, "batch_dims", 12},
     NewRow{OpKind::kCast, "saturate", 19},
+    NewRow{OpKind::kGroupNormalization, "", 21},  // before: one scale for each group
 };
 
 const Constant* constant_of(const CaseGraph& graph, std::string_view name) {

@@ -143,7 +143,7 @@ bool gains_from_nhwc(const Graph& graph, const Node& node) {
   if (w.rank() != 4 || w[2] != 3 || w[3] != 3) return false;
   const auto params = params_of<WindowParams>(node);
   for (const std::size_t axis : {0U, 1U})
-    if (params.stride(axis) != 1 || params.dilation(axis) != 1) return false;
+    if (params.stride(axis) != 1) return false;
   return w[0] >= kFewestChannels && w[1] >= kFewestChannels;
 }
 

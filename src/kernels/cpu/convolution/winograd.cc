@@ -44,10 +44,35 @@ struct Panels {
   std::int64_t widest() const { return tile_count(vectors, count) * vector; }
 };
 
+/// Squares along one axis of an image. With a dilation d, pixels whose positions have the same
+/// remainder modulo d are convolved apart from all others: a square has outputs d apart, and those
+/// of neighbouring remainders follow each other.
+struct SquareAxis {
+  std::int64_t count = 0;     ///< squares that have an output
+  std::int64_t size = 1;      ///< outputs of a square
+  std::int64_t dilation = 1;  ///< from one output of a square to the next
+
+  SquareAxis() = default;
+  SquareAxis(std::int64_t out, std::int64_t size_of_square, std::int64_t distance)
+      : size(size_of_square), dilation(distance) {
+    const std::int64_t span = size * dilation;
+    count = out / span * dilation + std::min(out % span, dilation);
+  }
+  /// The first output of a square.
+  std::int64_t first(std::int64_t square) const {
+    return square / dilation * size * dilation + square % dilation;
+  }
+};
+
+SquareAxis square_axis(const ConvolutionShape& shape, const WinogradSizes& sizes,
+                       std::size_t axis) {
+  return {shape.out[axis], axis == 0 ? sizes.out_h : sizes.out_w, shape.dilation[axis]};
+}
+
 /// Tiles of the node: blocks of squares times groups of panels.
 struct WinogradCut {
-  std::int64_t rows = 0, columns = 0;  ///< squares of one image, along H and W
-  std::int64_t squares = 0;            ///< squares of all images
+  SquareAxis rows, columns;  ///< squares of one image, along H and W
+  std::int64_t squares = 0;  ///< squares of all images
   std::int64_t blocks = 0, groups = 0;
   std::int64_t most_squares = 0;  ///< squares of the largest block
 };
@@ -55,9 +80,9 @@ struct WinogradCut {
 std::optional<WinogradCut> cut_winograd(const ConvolutionShape& shape, const WinogradSizes& sizes,
                                         const Panels& panels, const Machine& machine) {
   WinogradCut cut;
-  cut.rows = tile_count(shape.out[0], sizes.out_h);
-  cut.columns = tile_count(shape.out[1], sizes.out_w);
-  const auto squares = checked_mul(shape.batch, cut.rows * cut.columns);
+  cut.rows = square_axis(shape, sizes, 0);
+  cut.columns = square_axis(shape, sizes, 1);
+  const auto squares = checked_mul(shape.batch, cut.rows.count * cut.columns.count);
   if (!squares) return std::nullopt;
   cut.squares = *squares;
   const std::int64_t elements =
@@ -130,8 +155,9 @@ class WinogradConvolution final : public Kernel {
     std::int64_t image, y, x;
   };
   Square square(std::int64_t index) const {
-    const std::int64_t row = index / cut_.columns;
-    return {row / cut_.rows, row % cut_.rows * sizes_.out_h, index % cut_.columns * sizes_.out_w};
+    const std::int64_t row = index / cut_.columns.count;
+    return {row / cut_.rows.count, cut_.rows.first(row % cut_.rows.count),
+            cut_.columns.first(index % cut_.columns.count)};
   }
 
   void transform_square(const Square& square, const float* images, const float* zeros,
@@ -139,11 +165,13 @@ class WinogradConvolution final : public Kernel {
     std::array<const float*, kMaxPoints> pixels{};
     const float** pixel = pixels.data();
     for (std::int64_t i = 0; i < sizes_.in_h; ++i) {
-      const std::int64_t y = square.y * shape_.stride[0] - shape_.pad_begin[0] + i;
+      const std::int64_t y =
+          square.y * shape_.stride[0] - shape_.pad_begin[0] + i * shape_.dilation[0];
       const bool row_inside = y >= 0 && y < shape_.in[0];
       const std::int64_t row = (square.image * shape_.in[0] + y) * shape_.in[1];
       for (std::int64_t j = 0; j < sizes_.in_w; ++j) {
-        const std::int64_t x = square.x * shape_.stride[1] - shape_.pad_begin[1] + j;
+        const std::int64_t x =
+            square.x * shape_.stride[1] - shape_.pad_begin[1] + j * shape_.dilation[1];
         const bool inside = row_inside && x >= 0 && x < shape_.in[1];
         *pixel++ = inside ? images + (row + x) * shape_.in_channels : zeros;
       }
@@ -190,13 +218,15 @@ class WinogradConvolution final : public Kernel {
     if (activation_ != UnaryFunction::kNone)
       apply_unary(activation_, result, result, to_size(sizes_.outputs() * width));
     const std::size_t bytes = to_size(std::min(width, shape_.out_channels - begin)) * sizeof(float);
-    const std::int64_t rows = std::min(sizes_.out_h, shape_.out[0] - square.y);
-    const std::int64_t columns = std::min(sizes_.out_w, shape_.out[1] - square.x);
+    const auto [down, right] = shape_.dilation;
+    const std::int64_t rows = std::min(sizes_.out_h, tile_count(shape_.out[0] - square.y, down));
+    const std::int64_t columns =
+        std::min(sizes_.out_w, tile_count(shape_.out[1] - square.x, right));
     for (std::int64_t i = 0; i < rows; ++i) {
       const std::int64_t row =
-          (square.image * shape_.out[0] + square.y + i) * shape_.out[1] + square.x;
+          (square.image * shape_.out[0] + square.y + i * down) * shape_.out[1] + square.x;
       for (std::int64_t j = 0; j < columns; ++j)
-        std::memcpy(images + (row + j) * shape_.out_channels + begin,
+        std::memcpy(images + (row + j * right) * shape_.out_channels + begin,
                     result + (i * sizes_.out_w + j) * width, bytes);
     }
   }
@@ -239,7 +269,7 @@ bool can_compute(const ConvolutionShape& shape, WinogradForm form) {
   using Pair = std::array<std::int64_t, 2>;
   const bool two = form == WinogradForm::k1x4Stride2, line = two || form == WinogradForm::k1x4;
   return shape.nhwc && shape.groups == 1 && shape.kernel == Pair{line ? 1 : 3, 3} &&
-         shape.stride == Pair{1, two ? 2 : 1} && shape.dilation == Pair{1, 1};
+         shape.stride == Pair{1, two ? 2 : 1} && !(two && shape.dilation[1] != 1);
 }
 
 // Costs, in multiply-accumulates: of transforms per element of a transformed square, and of
@@ -267,8 +297,8 @@ double winograd_cost(const ConvolutionShape& shape, const WinogradSizes& sizes,
                      std::int64_t lanes) {
   const double in = whole(shape.in_channels, lanes), out = whole(shape.out_channels, lanes);
   const double weights = static_cast<double>(shape.in_channels) * out;
-  const auto squares = static_cast<double>(shape.batch * tile_count(shape.out[0], sizes.out_h) *
-                                           tile_count(shape.out[1], sizes.out_w));
+  const auto squares = static_cast<double>(shape.batch * square_axis(shape, sizes, 0).count *
+                                           square_axis(shape, sizes, 1).count);
   return static_cast<double>(sizes.points()) *
          (squares * (weights + kTransformMacs * (in + out)) + kStreamMacs * weights);
 }

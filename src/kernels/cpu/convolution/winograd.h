@@ -1,9 +1,9 @@
 // Convolution by Winograd's minimal filtering: 1.3 to 4 times fewer multiplications than direct
-// sums over the filter. Output pixels are computed in small squares; the transformed inputs of many
-// squares and the transformed weights are multiplied as matrices, one product per point of the
-// transform. A NaN or an infinity among the inputs turns all outputs of its square into NaN.
-// Rounding errors are somewhat greater than those of direct sums (winograd_loops.cc states them).
-// The kernel is immutable; tiles run concurrently.
+// sums over the filter. Output pixels are computed in small squares, of pixels that lie a dilation
+// apart; the transformed inputs of many squares and the transformed weights are multiplied as
+// matrices, one product per point of the transform. A NaN or an infinity among the inputs turns all
+// outputs of its square into NaN. Rounding errors are somewhat greater than those of direct sums
+// (winograd_loops.cc states them). The kernel is immutable; tiles run concurrently.
 #pragma once
 
 #include <memory>
@@ -20,8 +20,8 @@ namespace parallax {
 std::optional<WinogradForm> winograd_form(const ConvolutionShape& shape);
 
 /// Creates the kernel of that form. Returns a null pointer if the form cannot compute the
-/// convolution: wrong filter, strides, dilations or groups, NCHW, an unknown activation, or too
-/// many channels for a tile to fit a cache. Errors: kOutOfMemory.
+/// convolution: wrong filter, strides or groups, a dilation and a stride of 2, NCHW, an unknown
+/// activation, or too many channels for a tile to fit a cache. Errors: kOutOfMemory.
 Result<std::unique_ptr<Kernel>> make_winograd(const KernelRequest& request,
                                               const ConvolutionShape& shape, WinogradForm form);
 

@@ -140,8 +140,8 @@ class Model {
   /// run.
   static std::vector<std::string> passes();
 
-  /// All inputs, in the file's order; a run must give those that ties() does not name. References
-  /// stay valid while the model lives.
+  /// All inputs, in the file's order. A run must give each one that is tied neither by ties() nor
+  /// by the State of the run. References stay valid while the model lives.
   const std::vector<TensorInfo>& inputs() const;
   /// Outputs in the order in which Session::run() returns them.
   const std::vector<TensorInfo>& outputs() const;

@@ -56,7 +56,7 @@ class ThreadPool {
   virtual ~ThreadPool() = default;
   /// Schedules `task` to be called once, on a thread of the pool, and returns without waiting for
   /// it. May throw. A task that is destroyed without being called counts as returned. No task
-  /// destroys the runtime, and the pool with it. There are two kinds:
+  /// destroys the runtime, and the pool with it. There are two kinds of tasks:
   /// - A worker's task computes as long as runs have work for it, then returns. If submit() throws,
   ///   or the task is never called, only speed is lost.
   /// - The task of a Session::run_async(). If submit() throws, run_async() fails with kOutOfMemory.
@@ -86,15 +86,16 @@ struct RuntimeOptions {
   std::shared_ptr<MemoryAccount> account = nullptr;
   PagePolicy pages = {};
   /// A folder that keeps packed weights and a snapshot of the graph for the next process, which
-  /// maps them, and for delegates the measured times of their devices and compiled programs. It is
-  /// created if it is missing; processes of one user may share it. It has one file per model: the
-  /// first run writes it; Planner::plan() writes one without packed weights. The file is named
-  /// after the model's path; for a model from memory after the hash of its bytes, which costs 25 ms
-  /// for 265 MB at each load, and after its folder of external weights. A user who can write to the
-  /// folder can change what models compute. Its files may be removed or replaced at any time. While
-  /// a model loaded from one lives, the file must not be truncated or written to: the system would
-  /// end the process (SIGBUS). Parallax only replaces files. A cache that cannot be used is no
-  /// error: Model::cache() says why. Empty: no cache.
+  /// maps them; also, for delegates, compiled programs, measured times of devices, and choices that
+  /// follow from these. It is created if it is missing; processes of one user may share it. Each
+  /// model has one file there for each instruction set. The first run writes the file;
+  /// Planner::plan() writes it without packed weights. The file is named after the model's path;
+  /// for a model from memory after the hash of its bytes, which costs 25 ms for 265 MB at each
+  /// load, and after its folder of external weights. A user who can write to the folder can change
+  /// what models compute. Its files may be removed or replaced at any time. While a model loaded
+  /// from one lives, the file must not be truncated or written to: the system would end the process
+  /// (SIGBUS). Parallax only replaces files. A cache that cannot be used is no error:
+  /// Model::cache() says why. Empty: no cache.
   std::filesystem::path cache = {};
   /// Shared objects with delegates (parallax/delegate.h). They are loaded when a delegate is first
   /// requested, and stay loaded; delegates() says why one cannot be. They are code of this process:

@@ -1,7 +1,8 @@
 // Access to the log that the user provides. Thread-safe if the log is.
 //
-// Made from RuntimeOptions::log; each part of the library that logs has a copy. The library prints
-// no message by itself.
+// A runtime makes a Logger from RuntimeOptions::log. Delegates, their rates and caches of weights
+// hold copies of it; sessions and functions use the runtime's. The library prints no message by
+// itself.
 #pragma once
 
 #include <string_view>

@@ -2,8 +2,8 @@
 // functions.
 //
 // For estimates, quotas and indices that are limited later, where "too much" is all that a number
-// beyond 63 bits needs to say. Sizes that memory is allocated by are computed with base/checked.h:
-// its functions fail if a factor from here is the largest number.
+// beyond 63 bits needs to say. The last steps to a size that memory is allocated by use
+// base/checked.h: they multiply by 2 or more, so that the largest number from here gives nullopt.
 #pragma once
 
 #include <cstdint>

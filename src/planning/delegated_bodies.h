@@ -17,9 +17,9 @@ int count_regions(const DelegatedPlan& plan);
 /// Returns for each region, in the order of all_graphs(), the names of its nodes, each with the
 /// names of the bodies around it: "loop/body/conv".
 std::vector<std::vector<std::string>> region_names(const DelegatedPlan& plan);
-/// If the outermost graph was split between CPU and delegate, returns for its regions the names
-/// before the split (DelegatedPlan::origins), without nodes that only move rows, and the same for
-/// regions of its bodies; otherwise as region_names().
+/// As region_names(). But if the outermost graph was split between CPU and delegate, its own
+/// regions have the names before the split (DelegatedPlan::origins), without nodes that only move
+/// rows.
 std::vector<std::vector<std::string>> region_origins(const DelegatedPlan& plan);
 /// Sets two fields of each graph. DelegatedPlan::first: the number of its first region, in the
 /// order of all_graphs(). DelegatedPlan::trips: the product of the known trips of the loops around
@@ -45,9 +45,10 @@ struct PlacedGraph {
   Graph graph;
   Delegation delegation;  ///< the regions, by the nodes of `graph`, and those of its bodies
 };
-/// Makes the graph that runs, and sets `plan.lowering`, in bodies too, to the passes over the CPU's
-/// part, unless kernels are reference kernels only. REQUIRES: number_regions(). Errors: those of
-/// passes.
+/// Makes the graph that runs. Unless kernels are reference kernels only, sets `plan.lowering` to
+/// the reports of the passes over the CPU's part, bodies included. If a node has a region in one of
+/// its bodies, the plans of all its bodies get their own `lowering` too. REQUIRES:
+/// number_regions(). Errors: those of passes.
 Result<PlacedGraph> put_into_graph(DelegatedPlan& plan, const DelegatedOptions& options);
 
 }  // namespace parallax

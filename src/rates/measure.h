@@ -37,9 +37,9 @@ struct Measuring {
   double spread = 0;
 };
 /// Measures the wanted kinds. Errors: the delegate's failure in a probe, whose kind is then no
-/// longer wanted; kBudgetExceeded. Samples that were taken before an error stay in `known`. Without
-/// memory for the launch's own probe, no other one is run. Blocks until the probes are done. They
-/// run on a pool of `threads` threads that lasts for this call.
+/// longer wanted; kBudgetExceeded. Samples that were taken before an error stay in `known`. If
+/// memory lacks for the probe of the launch or of the bandwidth, no further one is run. Blocks
+/// until the probes are done. They run on a pool of `threads` threads that lasts for this call.
 Status measure(const std::shared_ptr<const OpenDelegate>& delegate, Measuring& measuring,
                std::chrono::nanoseconds limit = kMeasuringTime);
 

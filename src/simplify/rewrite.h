@@ -39,12 +39,13 @@ class Replacements {
   IdVector<ValueId, bool> is_output_;
 };
 
-/// Makes a value a constant; its node no longer computes it, and stays until erase_unused(). The
-/// value gets the dtype and shape of `constant` and loses Value::content. REQUIRES: a node computes
-/// it.
+/// Makes a value a constant. Its node no longer computes it; erase_unused() removes the node if
+/// none of its other outputs is needed. The value gets the dtype and shape of `constant` and loses
+/// Value::content. REQUIRES: a node computes it.
 void make_constant_value(Graph& graph, ValueId id, Constant constant);
-/// Makes a computed value symbolic; its node no longer computes it, and stays until erase_unused().
-/// REQUIRES: a node computes it, and it has Value::content, its elements as expressions.
+/// Makes a computed value symbolic. Its node no longer computes it; erase_unused() removes the node
+/// if none of its other outputs is needed. REQUIRES: a node computes it, and it has Value::content,
+/// its elements as expressions.
 void make_symbolic_value(Graph& graph, ValueId id);
 
 /// Removes nodes whose outputs are not needed and values that no node mentions; keeps order, inputs

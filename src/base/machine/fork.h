@@ -19,8 +19,8 @@ std::uint64_t process_number();
 
 /// Marks a call of the library while it lives. Every public function that locks a mutex, or creates
 /// or destroys a Model, Runtime, Session or State, holds one; a thread may hold several. A thread
-/// with a Call must not fork: the child would count it as another thread's. With a ShortCall,
-/// fork() would also wait a second for it.
+/// with a Call must not fork: the child would count it as another thread's. Nor must a thread with
+/// a ShortCall: fork() would wait a second for it, and the child would count it too.
 class Call {
  public:
   /// Increments the number of calls in progress; the destructor decrements it.
@@ -46,9 +46,8 @@ class ShortCall {
 /// so, objects from before that fork must not be used, not even destroyed. Set once and for all, in
 /// the child, by the handler of fork(). Costs one relaxed load.
 bool forked_during_call();
-/// Called by public functions that return a Result or Status, after they have taken their Call, so
-/// that they do nothing in a process that forked_during_call(). Errors: there kUnsupported (stage
-/// kSession).
+/// Public functions that hold a Call and return a Result or Status call this first, and do nothing
+/// else if it fails. Errors: kUnsupported (stage kSession) if forked_during_call().
 Status check_fork();
 
 }  // namespace parallax

@@ -1,6 +1,6 @@
-// Images and the windows that slide over them, for convolutions, pools and samplings of all kernel
-// libraries and of delegates. Layouts are expressed as strides, so that one loop serves NCHW and
-// NHWC with any number of spatial axes. Pure.
+// Images and the windows that slide over them, for convolutions, pools and samplings of the
+// reference kernels; some CPU kernels and the OpenCL delegate use them too. Layouts are expressed
+// as strides, so that one loop serves NCHW and NHWC with any number of spatial axes. Pure.
 #pragma once
 
 #include "kernels/reference/common.h"
@@ -23,8 +23,9 @@ struct ImageStrides {
 ImageStrides image_strides(const Dims& dims, const Node& node);
 
 /// One spatial axis of a sliding window. Output `o` and tap `k` meet at input position o * stride +
-/// k * dilation - pad_begin, which may lie outside the image. All are positions along the axis, not
-/// offsets in memory; `in` and `out` are sizes without padding.
+/// k * dilation - pad_begin, which may lie outside the image. Stride, dilation and padding
+/// count positions along the axis, not elements of memory; `in` and `out` are sizes without
+/// padding.
 struct WindowAxis {
   /// `kernel` counts taps; `dilation` is the distance of neighbouring taps, `stride` that of
   /// neighbouring outputs.

@@ -1,5 +1,5 @@
 // Mean and inverse standard deviation of a row, summed in double precision; for normalisations of
-// the reference kernels and of the CPU's. Pure.
+// the reference kernels, and of CPU kernels if sums overflow f32. Pure.
 #pragma once
 
 #include <cmath>
@@ -8,7 +8,7 @@
 namespace parallax {
 
 /// Mean (0 if not centered) and 1 / sqrt(variance + epsilon). Normalised elements are (x - mean) *
-/// inverse_deviation. Kept in f64 and applied to elements in f64; the caller rounds.
+/// inverse_deviation. Mean and inverse deviation are f64; callers decide when to round.
 struct Moments {
   double mean, inverse_deviation;
 };

@@ -1,6 +1,6 @@
 // Waits for events of an in-order queue, one after the other, and calls back on its own thread:
 // callbacks may block, read results and start further regions. The thread waits for events itself
-// instead of asking for callbacks, for which drivers may poll: NVIDIA's came up to 20 ms late.
+// instead of asking for callbacks, for which drivers may poll: NVIDIA's came up to 18 ms late.
 // Thread-safety: all functions may be called by any thread.
 //
 // ClContext has three: one per queue and one for calls that belong to neither, so that a long

@@ -6,7 +6,7 @@ namespace parallax {
 namespace {
 
 constexpr DTypeSet kStoredTypes =
-    dtype_bit(DType::kF16) | dtype_bit(DType::kI8) | dtype_bit(DType::kU8);
+    dtype_bit(DType::kF32) | dtype_bit(DType::kF16) | dtype_bit(DType::kI8) | dtype_bit(DType::kU8);
 
 std::array<std::int64_t, Dims::kMaxRank> dense(const Dims& dims) {
   std::array<std::int64_t, Dims::kMaxRank> strides{};

@@ -14,7 +14,7 @@
 namespace parallax {
 
 struct StoredForm {
-  Constant source;  ///< f16, i8 or u8; lies in a file, and keeps it mapped
+  Constant source;  ///< f32, f16, i8 or u8; lies in a file, and keeps it mapped
   /// Element (i0, i1, ..) of the constant is made of the element of `source` at the sum of i[axis]
   /// * strides[axis]; 0 from the rank on.
   std::array<std::int64_t, Dims::kMaxRank> strides{};

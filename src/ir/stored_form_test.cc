@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
 #include <vector>
 
 #include "ir/charge.h"
@@ -18,10 +19,15 @@ std::vector<std::int64_t> strides_of(const StoredForm& form, int rank) {
   return {form.strides.begin(), form.strides.begin() + rank};
 }
 
-TEST(StoredForm, NarrowNumbersThatTakeNoMemory) {
-  for (const DType dtype :
-       {DType::kF16, DType::kI8, DType::kU8, DType::kF32, DType::kBF16, DType::kI16, DType::kU4}) {
-    const bool has = dtype == DType::kF16 || dtype == DType::kI8 || dtype == DType::kU8;
+TEST(StoredForm, NumbersThatTakeNoMemory) {
+  for (const auto& [dtype, has] : std::vector<std::pair<DType, bool>>{{DType::kF32, true},
+                                                                      {DType::kF16, true},
+                                                                      {DType::kI8, true},
+                                                                      {DType::kU8, true},
+                                                                      {DType::kF64, false},
+                                                                      {DType::kBF16, false},
+                                                                      {DType::kI16, false},
+                                                                      {DType::kU4, false}}) {
     Constant constant = zeros(dtype, {2, 3, 4});
     const auto form = own_form(constant);
     ASSERT_EQ(form.has_value(), has) << to_string(dtype);

@@ -312,7 +312,8 @@ class Folder {
   /// The result of a node with dimensions `dims`.
   Constant deferred(NodeId id, const Dims& dims, const NarrowForm& form) const {
     const DType dtype = graph_.values[graph_.nodes[id].outputs[0]].dtype;
-    if (graph_.nodes[id].op == OpKind::kTranspose && dtype == DType::kF32 && form.stored) {
+    if (graph_.nodes[id].op == OpKind::kTranspose && dtype == DType::kF32 && form.stored &&
+        form.stored->source.dtype != DType::kF32) {
       // Not of the deferred f32 that is transposed, which would be kept and charged as well.
       const auto fill = [form, dims](std::span<std::byte> into) -> Status {
         write_numbers(form, dims, into);

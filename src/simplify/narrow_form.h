@@ -1,4 +1,5 @@
-// The smaller elements that a folded constant of f32 is made of, for kernels that keep them so.
+// The elements in a file that a folded constant is made of, for kernels that read or keep them
+// instead of the f32.
 #pragma once
 
 #include <cstddef>
@@ -20,8 +21,8 @@ struct NarrowForm {
 };
 
 /// Returns the form of the result of a node whose inputs are constants: of a Cast from f16 to f32,
-/// of a DequantizeLinear of symmetric bytes to f32, and of a Transpose of such a result, or of f16
-/// or bytes; otherwise nothing. A pure function.
+/// of a DequantizeLinear of symmetric bytes to f32, and of a Transpose of such a result, or of f32,
+/// f16 or bytes in a file; otherwise nothing. A pure function.
 NarrowForm narrow_form(const Graph& graph, const Node& node);
 
 /// Writes the f32 of a constant with these dimensions, with the bits of Cast and DequantizeLinear.

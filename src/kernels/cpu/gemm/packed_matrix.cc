@@ -18,20 +18,57 @@
 namespace parallax {
 namespace {
 
+/// A matrix whose element (k, j) is at k * row_stride + j * column_stride.
+struct Elements {
+  const std::byte* data;  ///< any alignment
+  std::int64_t row_stride, column_stride;
+};
+
+/// Rows of a panel that are transposed together: they stay in the first-level cache.
+constexpr std::int64_t kTransposedRows = 32;
+
+/// Copies `width` columns from `column` on to the rows of a panel, which are `stride` elements
+/// apart; leaves other columns as they are. `kBytes`: of an element.
+template <std::int64_t kBytes>
+void copy_columns(const Elements& from, std::int64_t depth, std::int64_t column, std::int64_t width,
+                  std::int64_t stride, std::byte* to) {
+  const std::int64_t row_bytes = from.row_stride * kBytes,
+                     column_bytes = from.column_stride * kBytes;
+  const std::byte* const first = from.data + column * column_bytes;
+  if (from.column_stride == 1) {
+    for (std::int64_t k = 0; k < depth; ++k)
+      std::memcpy(to + k * stride * kBytes, first + k * row_bytes, to_size(width * kBytes));
+    return;
+  }
+  for (std::int64_t begin = 0; begin < depth; begin += kTransposedRows) {
+    const std::int64_t end = std::min(depth, begin + kTransposedRows);
+    for (std::int64_t j = 0; j < width; ++j)
+      for (std::int64_t k = begin; k < end; ++k)
+        std::memcpy(to + (k * stride + j) * kBytes, first + k * row_bytes + j * column_bytes,
+                    kBytes);
+  }
+}
+
+bool stores(const PackSource& source, DType dtype) {
+  return source.stored.form != nullptr && source.stored.form->source.dtype == dtype;
+}
+
+Elements elements_of(const StoredMatrix& stored) {
+  return {stored.form->source.bytes.data(), stored.row_stride, stored.column_stride};
+}
+
+/// The elements of B as f32.
+Elements floats_of(const PackSource& source) {
+  if (stores(source, DType::kF32)) return elements_of(source.stored);
+  if (source.transposed) return {source.data, 1, source.depth};
+  return {source.data, source.columns, 1};
+}
+
 void fill_panel(const PackSource& source, std::int64_t column, std::int64_t width,
                 std::int64_t stride, float* to) {
   if (width < stride) std::fill(to, to + source.depth * stride, 0.0F);
-  if (source.transposed) {
-    for (std::int64_t j = 0; j < width; ++j) {
-      const std::byte* from = source.data + (column + j) * source.depth * kFloatBytes;
-      for (std::int64_t k = 0; k < source.depth; ++k)
-        std::memcpy(to + k * stride + j, from + k * kFloatBytes, kFloatBytes);
-    }
-  } else {
-    for (std::int64_t k = 0; k < source.depth; ++k)
-      std::memcpy(to + k * stride, source.data + (k * source.columns + column) * kFloatBytes,
-                  static_cast<std::size_t>(width * kFloatBytes));
-  }
+  copy_columns<kFloatBytes>(floats_of(source), source.depth, column, width, stride,
+                            reinterpret_cast<std::byte*>(to));
   if (source.alpha != 1.0F)
     std::for_each(to, to + source.depth * stride, [&](float& x) { x *= source.alpha; });
 }
@@ -53,35 +90,13 @@ void pack_panels(const PackedMatrix& matrix, const FillPanel& fill, std::byte* t
   }
 }
 
-/// Rows of a panel that are transposed together: its rows stay in the first-level cache.
-constexpr std::int64_t kRowsOfHalves = 32;
-
-/// Copies f16 to the rows of a panel; missing columns stay zeros.
-void copy_halves(const StoredHalves& halves, std::int64_t depth, std::int64_t column,
-                 std::int64_t width, std::int64_t stride, std::byte* to) {
-  const auto size = static_cast<std::int64_t>(kHalfBytes);
-  const std::int64_t row_bytes = halves.row_stride * size;
-  const std::int64_t column_bytes = halves.column_stride * size;
-  const std::byte* const from = halves.form->source.bytes.data() + column * column_bytes;
-  if (halves.column_stride == 1) {
-    for (std::int64_t k = 0; k < depth; ++k)
-      std::memcpy(to + k * stride * size, from + k * row_bytes, to_size(width) * kHalfBytes);
-    return;
-  }
-  for (std::int64_t begin = 0; begin < depth; begin += kRowsOfHalves) {
-    const std::int64_t end = std::min(depth, begin + kRowsOfHalves);
-    for (std::int64_t j = 0; j < width; ++j)
-      for (std::int64_t k = begin; k < end; ++k)
-        std::memcpy(to + (k * stride + j) * size, from + k * row_bytes + j * column_bytes,
-                    kHalfBytes);
-  }
-}
-
-void pack_halves(const PackedMatrix& matrix, const StoredHalves& halves, std::byte* to) {
+void pack_halves(const PackedMatrix& matrix, const StoredMatrix& halves, std::byte* to) {
+  constexpr auto kBytes = static_cast<std::int64_t>(kHalfBytes);
   for (std::int64_t p = 0; p < matrix.panels(); ++p) {
     const std::int64_t stride = matrix.stride(p);
-    copy_halves(halves, matrix.depth, matrix.column(p), matrix.width(p), stride, to);
-    to += matrix.depth * stride * static_cast<std::int64_t>(kHalfBytes);
+    copy_columns<kBytes>(elements_of(halves), matrix.depth, matrix.column(p), matrix.width(p),
+                         stride, to);
+    to += matrix.depth * stride * kBytes;
   }
 }
 
@@ -146,17 +161,20 @@ Result<PackedMatrix> pack_matrix(const GemmType& type, const PackSource& source,
   const std::string layout = fmt::format("matmul {}x{}{} alpha {}", source.depth, source.columns,
                                          source.transposed ? " transposed" : "", source.alpha);
   PackedMatrix matrix(type, source.depth, source.columns);
-  if (&type == &half_gemm_type() && source.halves.form != nullptr) {
-    const auto pack = [matrix, halves = source.halves](std::byte* to) {
+  if (&type == &half_gemm_type() && stores(source, DType::kF16)) {
+    const auto pack = [matrix, halves = source.stored](std::byte* to) {
       pack_halves(matrix, halves, to);
     };
-    return pack_with(std::move(matrix), source.data, layout, pack, source.halves.form->source.bytes,
+    return pack_with(std::move(matrix), source.data, layout, pack, source.stored.form->source.bytes,
                      packed);
   }
   const auto fill = [source](const PackedMatrix& of, std::int64_t p, float* to) {
     fill_panel(source, of.column(p), of.width(p), of.stride(p), to);
   };
-  return pack_matrix(std::move(matrix), source.data, layout, fill, packed);
+  const auto pack = [matrix, fill](std::byte* to) { pack_panels(matrix, fill, to); };
+  const std::span<const std::byte> instead =
+      stores(source, DType::kF32) ? source.stored.form->source.bytes : std::span<const std::byte>();
+  return pack_with(std::move(matrix), source.data, layout, pack, instead, packed);
 }
 
 const void* rows_of_steps(const PackedMatrix& b, const void* from, std::int64_t rows,

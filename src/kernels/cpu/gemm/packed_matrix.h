@@ -58,9 +58,9 @@ using FillPanel = std::function<void(const PackedMatrix& matrix, std::int64_t pa
 Result<PackedMatrix> pack_matrix(PackedMatrix matrix, const std::byte* source,
                                  const std::string& layout, FillPanel fill, PackedWeights& packed);
 
-/// The f16 that a matrix of f32 is made of, one by one. Element (k, j) of the matrix is at k *
-/// row_stride + j * column_stride.
-struct StoredHalves {
+/// The f16 or f32 in a file that a matrix of f32 is made of, one by one. Element (k, j) of the
+/// matrix is at k * row_stride + j * column_stride.
+struct StoredMatrix {
   std::shared_ptr<const StoredForm> form;          ///< null: not known
   std::int64_t row_stride = 0, column_stride = 0;  ///< elements of `form` between rows, and columns
 };
@@ -71,7 +71,8 @@ struct PackSource {
   std::int64_t depth = 0, columns = 0;
   bool transposed = false;
   float alpha = 1;
-  StoredHalves halves = {};  ///< those of B, packed instead of `data` if the type packs f16
+  /// That of B. Packed instead of `data` if it is f32, or f16 and the type packs f16.
+  StoredMatrix stored = {};
 };
 /// Packs the matrix, shared through `packed` with every kernel that asks for the same. Errors:
 /// kOutOfMemory.

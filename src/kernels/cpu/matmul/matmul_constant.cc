@@ -110,12 +110,12 @@ bool takes(const KernelRequest& request, const std::optional<ConstantProduct>& p
          (!request.has(2) || is_bias(request.inputs[2], product->source.columns));
 }
 
-/// Returns the product with the f16 that its constant is made of.
-PackSource with_halves(PackSource source, const TensorDesc& b) {
-  if (b.stored == nullptr || b.stored->source.dtype != DType::kF16) return source;
+/// Returns the product with the elements in a file that its constant is made of.
+PackSource with_stored(PackSource source, const TensorDesc& b) {
+  if (b.stored == nullptr) return source;
   const int rank = b.dims.rank();
-  source.halves = {b.stored, b.stored->stride(rank - 2), b.stored->stride(rank - 1)};
-  if (source.transposed) std::swap(source.halves.row_stride, source.halves.column_stride);
+  source.stored = {b.stored, b.stored->stride(rank - 2), b.stored->stride(rank - 1)};
+  if (source.transposed) std::swap(source.stored.row_stride, source.stored.column_stride);
   return source;
 }
 
@@ -127,7 +127,7 @@ Result<std::unique_ptr<Kernel>> panels(const KernelRequest& request, Precision p
       precision == Precision::kF32 && request.inputs[1].is_half && product->source.alpha == 1.0F;
   const GemmType& type = half ? half_gemm_type() : gemm_type(precision);
   PX_ASSIGN(PackedMatrix b,
-            pack_matrix(type, with_halves(product->source, request.inputs[1]), request.packed));
+            pack_matrix(type, with_stored(product->source, request.inputs[1]), request.packed));
   return std::make_unique<ConstantMatMul>(product->rows, std::move(b),
                                           *fused_activation(request.node), *request.machine);
 }

@@ -148,43 +148,45 @@ TEST(CpuMatMulConstant, HalfWeightsGiveTheBitsOfF32) {
   }
 }
 
-/// Returns the f16 of input 1, row by row or, if `turned`, column by column.
-StoredForm stored_halves(const Tensor& b, bool turned) {
+/// Returns `b` in another type, row by row or, if `turned`, column by column.
+StoredForm stored_as(DType dtype, const Tensor& b, bool turned) {
   const std::int64_t rows = b.dims()[0], columns = b.dims()[1];
   const std::vector<float> elements = test_values<float>(b);
   std::vector<float> ordered = elements;
   for (std::int64_t k = 0; turned && k < rows; ++k)
     for (std::int64_t j = 0; j < columns; ++j)
       ordered[to_size(j * rows + k)] = elements[to_size(k * columns + j)];
-  std::vector<std::byte> halves(2 * elements.size());
-  write_elements<float>(DType::kF16, ordered, halves.data(), 0);
+  std::vector<std::byte> bytes(to_size(*bytes_of(dtype, b.dims())));
+  write_elements<float>(dtype, ordered, bytes.data(), 0);
   const Dims dims = turned ? Dims{columns, rows} : b.dims();
-  const StoredForm form = *own_form(make_constant(DType::kF16, dims, halves));
+  const StoredForm form = *own_form(make_constant(dtype, dims, bytes));
   return turned ? transposed_form(form, dims, {}) : form;
 }
 
-TEST(CpuMatMulConstant, PacksTheHalvesOfAFile) {
-  for (const bool turned : {false, true}) {
+TEST(CpuMatMulConstant, PacksTheElementsOfAFile) {
+  for (const auto& [turned, half] : std::vector<std::pair<bool, bool>>{
+           {false, false}, {false, true}, {true, false}, {true, true}}) {
     for (const std::int64_t transposed : {0, 1}) {
-      SCOPED_TRACE(testing::Message() << turned << " " << transposed);
+      SCOPED_TRACE(testing::Message() << turned << " " << half << " " << transposed);
       KernelRun run = with_half_weights(
           constant_matmul_run({7, 70}, transposed != 0 ? Dims{150, 70} : Dims{70, 150}));
       run.op = OpKind::kGemm;
       run.attributes = test_attributes({{"transB", transposed}});
-      const auto form = std::make_shared<const StoredForm>(stored_halves(*run.inputs[1], turned));
+      const auto form = std::make_shared<const StoredForm>(
+          stored_as(half ? DType::kF16 : DType::kF32, *run.inputs[1], turned));
       const std::vector<float> unread(70 * 150);
       const KernelMaker make = [&](KernelRequest request) {
         std::vector<TensorDesc> inputs(request.inputs.begin(), request.inputs.end());
-        inputs[1].is_half = true;
+        inputs[1].is_half = half;
         inputs[1].stored = form;
         inputs[1].data = reinterpret_cast<const std::byte*>(unread.data());
         request.inputs = inputs;
         return test_detail::make_of(request, KernelLibrary::kCpu);
       };
-      const auto halves = run_kernel_tiles(run, make);
-      const auto floats = run_kernel_tiles(run, KernelLibrary::kCpu);
-      ASSERT_TRUE(halves && floats);
-      EXPECT_EQ(test_values<float>(halves->outputs[0]), test_values<float>(floats->outputs[0]));
+      const auto stored = run_kernel_tiles(run, make);
+      const auto computed = run_kernel_tiles(run, KernelLibrary::kCpu);
+      ASSERT_TRUE(stored && computed);
+      EXPECT_EQ(test_values<float>(stored->outputs[0]), test_values<float>(computed->outputs[0]));
     }
   }
 }

@@ -48,7 +48,9 @@ struct ColumnCut {
     block_rows = fitting_rows(machine.columns(), weights.depth, kFewestRows);
     if (weights.depth * kFewestRows > machine.columns())
       block_rows = std::clamp<std::int64_t>(machine.most_window() / weights.depth, 1, kMaxDeepRows);
-    const std::int64_t pixel_macs = weights.depth * weights.columns;
+    // Padding of the columns is multiplied as well.
+    const auto vector = static_cast<std::int64_t>(weights.widths.vector);
+    const std::int64_t pixel_macs = weights.depth * tile_count(weights.columns, vector) * vector;
     runs = tile_count(pixels, std::max(kMinTileMacs * speed / pixel_macs, block_rows));
     const std::int64_t wanted = count_tiles(pixels, pixel_macs, kMinTileMacs * speed);
     if (pixel_macs <= machine.kept_weights())

@@ -93,8 +93,9 @@ struct SeenTaps {
   }
 };
 
-/// Computes B outputs of one vector of channels from pixel `first` on. All use the same `Taps` taps
-/// per row, and each input, S pixels from one output to the next, is loaded once; 0: any.
+/// Computes B outputs of one vector of channels from pixel `first` on. Rows of the filter have
+/// `Taps` taps, and each input, S pixels from one output to the next, is loaded once; 0: any.
+/// REQUIRES, unless Taps is 0: some taps of each output are on the image.
 template <class D, std::size_t Taps, std::size_t S, std::size_t B>
 HWY_INLINE void convolve(const DepthwiseRow& row, std::ptrdiff_t first, std::size_t c, float* out) {
   const D d;
@@ -110,7 +111,11 @@ HWY_INLINE void convolve(const DepthwiseRow& row, std::ptrdiff_t first, std::siz
       x += first * channels;
       hn::Vec<D> tap[Taps];
       PX_UNROLL for (std::size_t j = 0; j < Taps; ++j) tap[j] = hn::LoadU(d, w + j * row.channels);
-      PX_UNROLL for (std::size_t k = 0; k < (B - 1) * S + Taps; ++k, x += channels) {
+      constexpr std::size_t kInputs = (B - 1) * S + Taps;
+      PX_UNROLL for (std::size_t k = 0; k < kInputs; ++k, x += channels) {
+        const std::ptrdiff_t at = first + static_cast<std::ptrdiff_t>(k);
+        if (k + 1 < Taps && at < 0) continue;
+        if (k + Taps > kInputs && at >= row.width) continue;
         auto input = hn::LoadU(d, x);
         keep(input);
         PX_UNROLL for (std::size_t o = 0; o < B; ++o) {
@@ -170,13 +175,14 @@ HWY_INLINE void convolve_range(const DepthwiseRow& row, std::size_t x, std::size
   if (x < end) convolve_columns<Taps, S, 1>(row, x);
 }
 
-/// Computes all outputs; those whose taps are all inside the image with `convolve`.
+/// Computes all outputs; those with some taps on the image with `Taps` and `S`.
 template <std::size_t Taps, std::size_t S>
 HWY_INLINE void convolve_row(const DepthwiseRow& row) {
   const auto columns = static_cast<std::ptrdiff_t>(row.columns);
   constexpr auto kStride = static_cast<std::ptrdiff_t>(S);
-  const std::ptrdiff_t last = row.width - static_cast<std::ptrdiff_t>(Taps) - row.first;
-  std::ptrdiff_t begin = row.first < 0 ? (kStride - 1 - row.first) / kStride : 0;
+  const std::ptrdiff_t last = row.width - 1 - row.first;
+  const std::ptrdiff_t outside = 1 - static_cast<std::ptrdiff_t>(Taps) - row.first;
+  std::ptrdiff_t begin = outside > 0 ? (kStride - 1 + outside) / kStride : 0;
   begin = HWY_MIN(begin, columns);
   std::ptrdiff_t end = last < 0 ? 0 : HWY_MIN(last / kStride + 1, columns);
   end = HWY_MAX(begin, end);

@@ -1,12 +1,19 @@
-// Cast between the integers and bool, and from them to f32, through loops that compilers vectorise;
+// Cast between integers and bool, and from them to f32, through loops that compilers vectorise;
 // between f16 and f32. Casts from f32 to integers are left to the reference kernel: its rules for
 // numbers out of range are special.
+#include <cstdint>
+#include <type_traits>
+
 #include "ir/dtype_sets.h"
 #include "kernels/cpu/elementwise/cast_loops.h"
 #include "kernels/cpu/tiles.h"
 
 namespace parallax {
 namespace {
+
+/// Bools in memory are bytes, true if not 0.
+template <class From>
+using Stored = std::conditional_t<std::is_same_v<From, bool>, std::uint8_t, From>;
 
 template <class From, class To>
 Result<std::unique_ptr<Kernel>> cast_kernel(std::int64_t n) {
@@ -15,9 +22,13 @@ Result<std::unique_ptr<Kernel>> cast_kernel(std::int64_t n) {
   return tiled_kernel(
       options, [n, tiles = options.tiles](std::int64_t tile, const KernelArgs& args) -> Status {
         const auto [begin, end] = tile_range(n, tiles, tile, kTileGranule);
-        const From* x = args.in<From>(0);
+        const auto* x = args.in<Stored<From>>(0);
         To* y = args.out<To>();
-        for (std::int64_t i = begin; i < end; ++i) y[i] = static_cast<To>(x[i]);
+        if constexpr (std::is_same_v<From, bool>) {
+          for (std::int64_t i = begin; i < end; ++i) y[i] = static_cast<To>(x[i] != 0);
+        } else {
+          for (std::int64_t i = begin; i < end; ++i) y[i] = static_cast<To>(x[i]);
+        }
         return {};
       });
 }
@@ -34,12 +45,13 @@ Result<std::unique_ptr<Kernel>> half_cast_kernel(DType from, std::int64_t n) {
   });
 }
 
-constexpr DTypeSet kFrom = kIndexTypes | dtype_bit(DType::kU8);
+constexpr DTypeSet kFrom = kIndexTypes | kBoolTypes | dtype_bit(DType::kU8);
 constexpr DTypeSet kTo = dtype_bit(DType::kF32) | kIndexTypes | kBoolTypes;
 
 }  // namespace
 
-/// Creates the kernel of Cast from i64, i32 or u8 to f32, i64, i32 or bool, or between f16 and f32.
+/// Creates the kernel of Cast from i64, i32, u8 or bool to f32, i64, i32 or bool, or between f16
+/// and f32.
 Result<std::unique_ptr<Kernel>> cpu_cast(const KernelRequest& request) {
   const DType source = request.inputs[0].dtype, result = request.outputs[0].dtype;
   if (source == DType::kF16 || source == DType::kF32) {

@@ -35,6 +35,13 @@ TEST(CpuCast, HalvesHaveTheBitsOfTheReference) {
   }
 }
 
+TEST(CpuCast, BoolsAreBytesOtherThanZero) {
+  std::vector<std::uint8_t> bytes;
+  for (int i = 0; i < 300; ++i) bytes.push_back(static_cast<std::uint8_t>(i % 3 == 0 ? 0 : i));
+  for (const DType to : {DType::kF32, DType::kI32, DType::kI64, DType::kBool})
+    expect_bits_of_reference(DType::kBool, bytes, to);
+}
+
 TEST(CpuCast, FloatsHaveTheBitsOfTheReference) {
   std::vector<std::uint32_t> some;
   std::mt19937 random(1);

@@ -115,6 +115,7 @@ TEST(ElementwiseChainKernel, WidensIntegers) {
   };
   widened(random_integers<std::uint8_t>({3001}, 1, 0, 255));
   widened(random_integers<std::int8_t>({77}, 2, -128, 127));
+  widened(random_integers<bool>({77}, 2, 0, 1));
   widened(random_integers<std::int32_t>({77}, 3, std::numeric_limits<std::int32_t>::min(),
                                         std::numeric_limits<std::int32_t>::max()));
 }

@@ -32,9 +32,24 @@ HWY_INLINE void widen_row(const std::byte* bytes, float* y, std::size_t n) {
   for (; i < n; ++i) y[i] = static_cast<float>(x[i]);
 }
 
+/// 1 for bytes other than 0.
+HWY_INLINE void widen_bools(const std::byte* bytes, float* y, std::size_t n) {
+  const auto* const x = reinterpret_cast<const std::uint8_t*>(bytes);
+  const FloatTag d;
+  const WideTag wide;
+  const std::size_t lanes = hn::Lanes(d);
+  std::size_t i = 0;
+  for (; i + lanes <= n; i += lanes) {
+    const auto is_true = hn::RebindMask(d, hn::Ne(load_wide(x + i), hn::Zero(wide)));
+    hn::StoreU(hn::IfThenElseZero(is_true, hn::Set(d, 1.0F)), d, y + i);
+  }
+  for (; i < n; ++i) y[i] = x[i] != 0 ? 1.0F : 0.0F;
+}
+
 }  // namespace
 
 void widen(DType from, const std::byte* x, float* y, std::size_t n) {
+  if (from == DType::kBool) return widen_bools(x, y, n);
   if (from == DType::kU8) return widen_row<std::uint8_t>(x, y, n);
   if (from == DType::kI8) return widen_row<std::int8_t>(x, y, n);
   widen_row<std::int32_t>(x, y, n);

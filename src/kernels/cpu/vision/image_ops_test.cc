@@ -26,6 +26,8 @@ TEST(CpuPool, AgreesWithReferenceInNhwc) {
                         Case{{2, 9, 7, 3}, {3, 2}, {2, 2}, {1, 0, 1, 1}, {1, 1}},
                         Case{{1, 12, 11, 33}, {3, 3}, {1, 2}, {2, 0, 1, 3}, {2, 2}},
                         Case{{3, 1, 1, 17}, {1, 1}, {1, 1}, {0, 0, 0, 0}, {1, 1}},
+                        Case{{2, 7, 9, 35}, {2, 2}, {2, 2}, {1, 1, 0, 0}, {1, 1}},
+                        Case{{1, 5, 2, 16}, {2, 4}, {1, 1}, {1, 3, 1, 2}, {1, 1}},
                         Case{{1, 60, 64, 64}, {2, 2}, {2, 2}, {0, 0, 0, 0}, {1, 1}}}) {
     SCOPED_TRACE(c.dims.to_string());
     Attributes attributes = pool_attributes(c.kernel, c.strides, c.pads, c.dilations, 1);

@@ -13,13 +13,27 @@ struct PoolGeometry {
   WindowAxis rows, columns;
   std::int64_t batches = 0, channels = 0;
 
-  /// Returns the taps of output pixel (row, column) that lie on the image.
-  PoolWindow window(const float* image, std::int64_t row, std::int64_t column) const {
+  /// Returns the columns of the output whose windows lie between the left and the right edge of the
+  /// image.
+  TileRange inner_columns() const {
+    const std::int64_t begin = columns.positions(0).begin;
+    return {begin, std::max(begin, columns.positions(columns.kernel - 1).end)};
+  }
+  /// Returns the taps that lie on the image, of the output pixels of a row in a range of columns:
+  /// one column, or inner ones.
+  PoolWindows windows(const float* image, std::int64_t row, const TileRange& outputs) const {
+    const std::int64_t column = outputs.begin;
     const TileRange r = rows.taps(row, 0, rows.in), c = columns.taps(column, 0, columns.in);
     const std::int64_t y = row * rows.stride - rows.pad_begin + r.begin * rows.dilation;
     const std::int64_t x = column * columns.stride - columns.pad_begin + c.begin * columns.dilation;
-    return {image + (y * columns.in + x) * channels, rows.dilation * columns.in * channels,
-            columns.dilation * channels, to_size(r.end - r.begin), to_size(c.end - c.begin)};
+    return {.x = image + (y * columns.in + x) * channels,
+            .row_step = rows.dilation * columns.in * channels,
+            .column_step = columns.dilation * channels,
+            .next = columns.stride * channels,
+            .rows = to_size(r.end - r.begin),
+            .columns = to_size(c.end - c.begin),
+            .count = to_size(outputs.end - outputs.begin),
+            .channels = to_size(channels)};
   }
   /// Returns the number of taps of a window that lie on the image or its padding.
   std::int64_t padded_taps(std::int64_t row, std::int64_t column) const {
@@ -41,9 +55,10 @@ std::optional<PoolGeometry> pool_geometry(const KernelRequest& request) {
   return PoolGeometry{axes[0], axes[1], x[0], x[3]};
 }
 
-/// Calls pixel(geometry, image, row, column, y) for each output pixel of a tile of rows.
-template <class Pixel>
-Result<std::unique_ptr<Kernel>> pool_kernel(const PoolGeometry& geometry, Pixel pixel) {
+/// Calls pool(geometry, image, row, columns, y) for all output pixels of a tile of rows: with all
+/// inner columns of a row together, and with each of the others.
+template <class Pool>
+Result<std::unique_ptr<Kernel>> pool_kernel(const PoolGeometry& geometry, Pool pool) {
   const std::int64_t rows = geometry.batches * geometry.rows.out;
   const std::int64_t row_elements = geometry.columns.out * geometry.channels;
   const std::int64_t taps =
@@ -58,11 +73,16 @@ Result<std::unique_ptr<Kernel>> pool_kernel(const PoolGeometry& geometry, Pixel 
         const auto [begin, end] = tile_range(rows, tiles, tile);
         const std::int64_t image_elements =
             geometry.rows.in * geometry.columns.in * geometry.channels;
+        const TileRange inner = geometry.inner_columns();
         for (std::int64_t row = begin; row < end; ++row) {
           const float* image = args.in<float>(0) + row / geometry.rows.out * image_elements;
           float* y = args.out<float>() + row * row_elements;
-          for (std::int64_t column = 0; column < geometry.columns.out; ++column)
-            pixel(geometry, image, row % geometry.rows.out, column, y + column * geometry.channels);
+          for (std::int64_t column = 0; column < geometry.columns.out;) {
+            const bool together = column == inner.begin && inner.end > inner.begin;
+            const TileRange outputs{column, together ? inner.end : column + 1};
+            pool(geometry, image, row % geometry.rows.out, outputs, y + column * geometry.channels);
+            column = outputs.end;
+          }
         }
         return {};
       });
@@ -74,9 +94,8 @@ Result<std::unique_ptr<Kernel>> cpu_max_pool(const KernelRequest& request) {
   const auto geometry = pool_geometry(request);
   if (!geometry) return not_covered();
   return pool_kernel(*geometry, [](const PoolGeometry& g, const float* image, std::int64_t row,
-                                   std::int64_t column, float* y) {
-    pool_max(g.window(image, row, column), y, to_size(g.channels));
-  });
+                                   const TileRange& outputs,
+                                   float* y) { pool_max(g.windows(image, row, outputs), y); });
 }
 
 Result<std::unique_ptr<Kernel>> cpu_average_pool(const KernelRequest& request) {
@@ -84,12 +103,11 @@ Result<std::unique_ptr<Kernel>> cpu_average_pool(const KernelRequest& request) {
   if (!geometry) return not_covered();
   const bool padded = params_of<AveragePoolParams>(request.node).count_include_pad;
   return pool_kernel(*geometry, [padded](const PoolGeometry& g, const float* image,
-                                         std::int64_t row, std::int64_t column, float* y) {
-    const PoolWindow window = g.window(image, row, column);
-    const std::int64_t count = padded ? g.padded_taps(row, column)
-                                      : static_cast<std::int64_t>(window.rows * window.columns);
-    pool_average(window, y, to_size(g.channels),
-                 static_cast<float>(std::max<std::int64_t>(count, 1)));
+                                         std::int64_t row, const TileRange& outputs, float* y) {
+    const PoolWindows windows = g.windows(image, row, outputs);
+    const std::int64_t taps = padded ? g.padded_taps(row, outputs.begin)
+                                     : static_cast<std::int64_t>(windows.rows * windows.columns);
+    pool_average(windows, y, static_cast<float>(std::max<std::int64_t>(taps, 1)));
   });
 }
 

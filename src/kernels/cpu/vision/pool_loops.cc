@@ -25,19 +25,37 @@ struct PoolSum {
   HWY_INLINE FloatVec combine(FloatVec a, FloatVec x) const { return hn::Add(a, x); }
 };
 
-/// Pools one vector of channels from `c` on, or its first `tail` lanes if that is not 0.
-template <class Fold>
-HWY_INLINE FloatVec fold_window(const PoolWindow& window, std::size_t c, std::size_t tail,
+/// Pools one vector of channels from `x` on, or its first `tail` lanes if that is not 0. Windows
+/// have Size rows and columns; 0: any number.
+template <std::size_t Size, class Fold>
+HWY_INLINE FloatVec fold_window(const PoolWindows& window, const float* x, std::size_t tail,
                                 Fold fold) {
   const FloatTag d;
+  const std::size_t rows = Size > 0 ? Size : window.rows;
+  const std::size_t columns = Size > 0 ? Size : window.columns;
   FloatVec result = hn::Set(d, Fold::kStart);
-  const float* row = window.x + c;
-  for (std::size_t i = 0; i < window.rows; ++i, row += window.row_step) {
-    const float* at = row;
-    for (std::size_t j = 0; j < window.columns; ++j, at += window.column_step)
+  for (std::size_t i = 0; i < rows; ++i, x += window.row_step) {
+    const float* at = x;
+    for (std::size_t j = 0; j < columns; ++j, at += window.column_step)
       result = fold.combine(result, tail == 0 ? hn::LoadU(d, at) : load_n(d, at, tail));
   }
   return result;
+}
+
+/// Writes finish(result of the window) for all windows and channels.
+template <std::size_t Size, class Fold, class Finish>
+HWY_INLINE void fold_windows(const PoolWindows& windows, float* y, Fold fold, Finish finish) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d), channels = windows.channels;
+  const float* x = windows.x;
+  for (std::size_t i = 0; i < windows.count; ++i, x += windows.next, y += channels) {
+    std::size_t c = 0;
+    for (; c + lanes <= channels; c += lanes)
+      hn::StoreU(finish(fold_window<Size>(windows, x + c, 0, fold)), d, y + c);
+    if (c < channels)
+      store_n(finish(fold_window<Size>(windows, x + c, channels - c, fold)), d, y + c,
+              channels - c);
+  }
 }
 
 /// y[i] = fold(y[i], x[i]).
@@ -57,26 +75,17 @@ HWY_INLINE void fold_lines(const float* x, float* y, std::size_t n, Fold fold) {
 void line_max(const float* x, float* y, std::size_t n) { fold_lines(x, y, n, PoolLargest()); }
 void line_sum(const float* x, float* y, std::size_t n) { fold_lines(x, y, n, PoolSum()); }
 
-void window_max(const PoolWindow& window, float* y, std::size_t channels) {
-  const FloatTag d;
-  const std::size_t lanes = hn::Lanes(d);
-  std::size_t c = 0;
-  for (; c + lanes <= channels; c += lanes)
-    hn::StoreU(fold_window(window, c, 0, PoolLargest()), d, y + c);
-  if (c < channels)
-    store_n(fold_window(window, c, channels - c, PoolLargest()), d, y + c, channels - c);
+void windows_max(const PoolWindows& windows, float* y) {
+  const auto same = [](FloatVec v) HWY_ATTR { return v; };
+  if (windows.rows == 2 && windows.columns == 2)
+    return fold_windows<2>(windows, y, PoolLargest(), same);
+  fold_windows<0>(windows, y, PoolLargest(), same);
 }
 
-void window_average(const PoolWindow& window, float* y, std::size_t channels, float count) {
-  const FloatTag d;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto divisor = hn::Set(d, count);
-  std::size_t c = 0;
-  for (; c + lanes <= channels; c += lanes)
-    hn::StoreU(hn::Div(fold_window(window, c, 0, PoolSum()), divisor), d, y + c);
-  if (c < channels)
-    store_n(hn::Div(fold_window(window, c, channels - c, PoolSum()), divisor), d, y + c,
-            channels - c);
+void windows_average(const PoolWindows& windows, float* y, float taps) {
+  const auto divisor = hn::Set(FloatTag(), taps);
+  const auto divided = [divisor](FloatVec v) HWY_ATTR { return hn::Div(v, divisor); };
+  fold_windows<0>(windows, y, PoolSum(), divided);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -85,17 +94,17 @@ HWY_AFTER_NAMESPACE();
 
 #if HWY_ONCE
 namespace parallax {
-HWY_EXPORT(window_max);
-HWY_EXPORT(window_average);
+HWY_EXPORT(windows_max);
+HWY_EXPORT(windows_average);
 HWY_EXPORT(line_max);
 HWY_EXPORT(line_sum);
 
-void pool_max(const PoolWindow& window, float* y, std::size_t channels) {
-  HWY_DYNAMIC_DISPATCH(window_max)(window, y, channels);
+void pool_max(const PoolWindows& windows, float* y) {
+  HWY_DYNAMIC_DISPATCH(windows_max)(windows, y);
 }
 
-void pool_average(const PoolWindow& window, float* y, std::size_t channels, float count) {
-  HWY_DYNAMIC_DISPATCH(window_average)(window, y, channels, count);
+void pool_average(const PoolWindows& windows, float* y, float taps) {
+  HWY_DYNAMIC_DISPATCH(windows_average)(windows, y, taps);
 }
 
 void take_larger(const float* x, float* y, std::size_t n) {

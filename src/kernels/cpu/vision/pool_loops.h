@@ -5,20 +5,24 @@
 
 namespace parallax {
 
-/// A window of rows x columns pixels of `channels` f32 each; steps count elements.
-struct PoolWindow {
-  /// First pixel of the window that lies inside the image: callers leave out padding.
+/// Windows of rows x columns pixels of `channels` f32 each, for neighbouring pixels of the output;
+/// steps count elements.
+struct PoolWindows {
+  /// First pixel of the first window that lies inside the image: callers leave out padding.
   const float* x = nullptr;
-  /// From one row of the window to the next, and from one pixel to the next.
-  std::ptrdiff_t row_step = 0, column_step = 0;
+  /// From one row of a window to the next, from one pixel to the next, and from one window to the
+  /// next.
+  std::ptrdiff_t row_step = 0, column_step = 0, next = 0;
   std::size_t rows = 0, columns = 0;
+  std::size_t count = 1;  ///< number of windows
+  std::size_t channels = 0;
 };
-/// Writes the largest element of channel c in the window to y[c], NaN if one is NaN. -inf for an
-/// empty window. y must not overlap the image.
-void pool_max(const PoolWindow& window, float* y, std::size_t channels);
-/// Writes the sum over the window, divided by `count`, to y[c]. Sums go row by row; `count` may
-/// include padding.
-void pool_average(const PoolWindow& window, float* y, std::size_t channels, float count);
+/// Writes the largest element of channel c in window i to y[i * channels + c], NaN if one is NaN.
+/// -inf for empty windows. y must not overlap the image.
+void pool_max(const PoolWindows& windows, float* y);
+/// Writes the sum over window i, divided by `taps`, to y[i * channels + c]. Sums go row by row;
+/// `taps` may include padding.
+void pool_average(const PoolWindows& windows, float* y, float taps);
 
 /// Replaces y[i] with the larger of x[i] and y[i], NaN if either is NaN; adds x[i] to y[i]; for i <
 /// n. Planar pools fold whole rows with them.

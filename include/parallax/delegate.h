@@ -21,9 +21,9 @@
  *
  * **Threads.** The host calls from any of its threads, concurrently. Calls about one region
  * (compile, bind, unbind, discard) never overlap; any number of runs may. The delegate may answer
- * from any thread, its own or the calling one. No function may wait for a run of the host to end,
- * except unbind, discard, release and close. compile, bind and allocate may be slow; run and the
- * copies should begin the work and return.
+ * from any thread, its own or the calling one. No function may fork, or use parallax/session.h and
+ * its like. None may wait for a run of the host to end, except unbind, discard, release and close.
+ * compile, bind and allocate may be slow; run and the copies should begin the work and return.
  *
  * **Ownership.** What the host passes lives until the function returns, unless stated otherwise.
  * The host returns each object of the delegate exactly once: each region to discard, each binding

@@ -56,9 +56,9 @@ struct Tie {
   std::string output;  ///< name of a model output of the same dtype and rank
 };
 
-/// Milliseconds spent on each part of loading: `map_ms` on opening files and on the cache, a
-/// snapshot that is written included, `parse_ms` on reading the graph, `passes_ms` on rewriting it
-/// (0 if the graph came from a cache).
+/// Milliseconds spent on each part of loading: `map_ms` on opening files, and on preparing a
+/// snapshot for the cache, `parse_ms` on reading the graph from the file or the cache, `passes_ms`
+/// on rewriting it (0 if it came from the cache).
 struct LoadTimes {
   double map_ms = 0, parse_ms = 0, passes_ms = 0;
 };
@@ -107,15 +107,16 @@ struct UnsupportedNode {
 };
 
 /// A loaded model: its graph after the passes, and its weights. Immutable and cheap to copy (copies
-/// share contents); thread-safe. In a child of fork(): as Session (session.h).
+/// share contents); thread-safe. One that was moved from may only be destroyed or assigned to. In a
+/// child of fork(): as Session (session.h).
 class Model {
  public:
   /// Loads an ONNX or TFLite file, or the TFLite model in a container; the bytes tell which.
   /// Weights stay mapped, those in external files too. While the model or a session of it lives,
   /// its files may be removed or replaced, but not written to: if one is truncated, the system ends
   /// the process (SIGBUS). `runtime` provides the cache, and is the runtime of sessions that are
-  /// created without one, unless they need more threads than it has; the model keeps what it needs
-  /// of it. Without `runtime` there is no cache, and these sessions use Runtime::shared(). Errors:
+  /// created without one, unless they need more threads than it has; the model keeps it alive.
+  /// Without `runtime` there is no cache, and these sessions use Runtime::shared(). Errors:
   /// kIo; kInvalidModel; kUnsupported, which lists all that is missing; kInvalidInput for options
   /// out of range, unknown passes, signatures or sections, and KnownInputs that the model cannot
   /// have; kOutOfMemory.
@@ -137,7 +138,7 @@ class Model {
   static Result<std::vector<UnsupportedNode>> check(ModelBytes model,
                                                     const LoadOptions& options = {});
   /// Returns the names of all passes, for LoadOptions::disabled_passes, in the order in which they
-  /// run.
+  /// run. May throw std::bad_alloc.
   static std::vector<std::string> passes();
 
   /// All inputs, in the file's order. A run must give each one that is tied neither by ties() nor
@@ -199,9 +200,9 @@ struct FileOperator {
   int count = 0;           ///< number of nodes
   /// Whether the loader has a rule for it. It may still refuse a node for an attribute or a type.
   bool supported = false;
-  /// Names of the kernels that its nodes may be given, for all types, precisions and CPUs, in the
-  /// order in which they are tried; empty if it is not supported, for If, Loop, Scan and
-  /// Constant, which need none, and for TFLite's operators, which become nodes of others.
+  /// Names of all kernels of the operator, whatever the type, precision or CPU, in the order in
+  /// which they are tried; a node gets one of them. Empty if it is not supported, for If, Loop,
+  /// Scan and Constant, which need none, and for TFLite's operators, which become nodes of others.
   std::vector<std::string> kernels;
 };
 
@@ -280,7 +281,7 @@ struct MachineReport {
   std::int64_t l2_bytes = 0;    ///< one core's part if several cores share it
   std::int64_t last_bytes = 0;  ///< size of the last level, for all cores that share it
 };
-/// Describes this machine. Never fails.
+/// Describes this machine. Thread-safe; never fails.
 MachineReport inspect_machine();
 
 }  // namespace parallax

@@ -90,8 +90,8 @@ enum class Rates : std::uint8_t {
   /// Measurements of the device: it and the CPU are timed when a session first plans for it, for
   /// at most about 0.3 s, on the kinds of work that the model has. The times are kept in the cache
   /// folder (RuntimeOptions::cache), or in the runtime if there is no folder; times of runs correct
-  /// them. A region that turns out to be slower returns to the CPU. Under Offload::kAll, and for a
-  /// pinned plan, nothing is timed beforehand.
+  /// them. A region that turns out to be slower returns to the CPU. Under Offload::kAll, and for
+  /// sizes that a pinned plan has, nothing is timed beforehand.
   kMeasured,
   kDeclared,  ///< the delegate's own description
 };

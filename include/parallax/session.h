@@ -48,7 +48,7 @@ struct RunOptions {
   /// (Model::ties()) a State of the session's own, for any other model nothing is tied.
   State* state = nullptr;
   /// Returns tied outputs as well, as copies. If false, an empty Tensor or Object takes their
-  /// place. run_into() ignores this and writes the tied outputs whose view has memory.
+  /// place. run_into() with views ignores this and writes the tied outputs whose view has memory.
   bool tied_outputs = false;
 };
 
@@ -59,8 +59,9 @@ struct RunOptions {
 /// A child of fork() may use and destroy the models and sessions of its parent, as in servers that
 /// load before they fork. Both share pages until one of them writes, and a runtime starts threads
 /// of its own at the child's first run. If another thread of the parent was in a call of Parallax
-/// during the fork, its locks stay held in the child: there every call fails with kUnsupported, and
-/// destructors do nothing.
+/// during the fork, its locks stay held in the child: there functions of Model, Runtime, Session
+/// and State that return a Result or Status, and inspect_file(), fail with kUnsupported, others
+/// change nothing, and destructors free nothing.
 class Session {
  public:
   /// Creates a session on the runtime that the model was loaded with. Errors: kInvalidInput for
@@ -130,7 +131,8 @@ class Session {
   /// thread or memory for the run, kInvalidInput if `done` is empty; then `done` is not called. All
   /// other errors, those of run(), are passed to `done`.
   Status run_async(std::vector<NamedInput> inputs, Done done, const RunOptions& options = {});
-  /// Queues a run as above, for callers that wait on a future.
+  /// Queues a run as above, for callers that wait on a future. Its get() throws std::future_error
+  /// if a user-provided pool destroys the task.
   Result<std::future<Result<std::vector<Tensor>>>> run_async(std::vector<NamedInput> inputs,
                                                              const RunOptions& options = {});
 

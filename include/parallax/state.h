@@ -25,14 +25,15 @@ namespace parallax {
 /// with zeros in the sizes that the run's other inputs give. If these do not give all of its sizes
 /// (keys and values that grow), set a value first; it may be empty.
 ///
-/// Each value has two buffers, because a run writes one while it reads the other; nothing is
-/// copied. They count in the memory budget, or account, of the session that the State was created
-/// for.
+/// Each value has two buffers, because a run writes one while it reads the other; no value is
+/// copied from run to run. They count in the memory account of the session that the State was
+/// created for, and a budget in bytes limits them.
 ///
-/// Thread-safe: runs on one State, set() and reset() wait for each other, in no particular order;
-/// get() and copy() return what the last of them left, without waiting for a run. A State may
-/// outlive its session, and must outlive the runs that use it. One that was moved from may only be
-/// destroyed or assigned to.
+/// Thread-safe: runs on one State, set() and reset() wait for each other, in no particular order. A
+/// run ends its wait when it is stopped or its time limit is over; set() and reset() wait without a
+/// limit. get() and copy() return what the last of them left, without waiting for a run. A State
+/// may outlive its session, and must outlive the runs that use it. One that was moved from may only
+/// be destroyed or assigned to. In a child of fork(): as Session (session.h).
 class State {
  public:
   /// Creates a State without values, for the model's own ties (Model::ties()) and for `ties`; runs
@@ -50,8 +51,8 @@ class State {
   Result<State> copy() const;
 
   /// Copies `value` as the value of a tied input in the next run; waits for a run on this State.
-  /// Errors: kInvalidInput for an input that is not tied, and for another dtype or shape;
-  /// kOutOfMemory, kBudgetExceeded.
+  /// Errors: kInvalidInput for an input that is not tied, and for a dtype, rank or fixed dimension
+  /// that is not the input's; kOutOfMemory, kBudgetExceeded.
   Status set(std::string_view input, const TensorView& value);
   /// Returns a copy of the value that the next run reads. Errors: kInvalidInput for an input that
   /// is not tied, and if no run or set() has given it a value since the State was created or reset,

@@ -1,4 +1,5 @@
-// Access to the contents of the API's classes, for the library and its tests. Thread-safe.
+// Access to the contents of the API's classes, for the library and its tests. The functions here
+// are thread-safe; each class of contents says which of its members are.
 //
 // A class of the API holds its contents behind a smart pointer called `impl_` and declares Access a
 // friend.

@@ -2,8 +2,8 @@
 // functions.
 //
 // For estimates, quotas and indices that are limited later, where "too much" is all that a number
-// beyond 63 bits needs to say. The last steps to a size that memory is allocated by use
-// base/checked.h: they multiply by 2 or more, so that the largest number from here gives nullopt.
+// beyond 63 bits needs to say. A size that memory is allocated by is a product of base/checked.h by
+// 2 or more, which gives nullopt for the largest number from here.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,8 @@
 // Macros for Result: return early with the error of an expression. Each evaluates its argument
 // once.
 //
-// Both work in functions that return Status or any Result; the error is moved, not copied.
+// Both work in functions that return Status or any Result. The error of a call is moved, that of a
+// variable copied.
 #pragma once
 
 #include <utility>

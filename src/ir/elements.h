@@ -1,4 +1,6 @@
-// Elements of small tensors whose type is known only while running. Pure functions.
+// Elements of small tensors whose type is known only while running: of constants that passes,
+// splits of operators and compile() make of contents that they know. Thread-safe, but two threads
+// must not write elements that share a byte.
 #pragma once
 
 #include <cstddef>

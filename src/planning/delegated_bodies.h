@@ -1,8 +1,9 @@
 // The regions of bodies of If, Loop and Scan: each body is planned as a graph of its own, innermost
 // first, and put back into the graph around it. delegated_plan.cc calls plan_bodies(),
 // add_seconds_of_bodies(), number_regions() and put_into_graph() in this order; the other functions
-// list regions, also for sessions and reports. Thread-safe for different plans. plan_bodies() may
-// call delegates, which may block: its caller holds no lock but turns (base/lock_order.h).
+// list regions, also for sessions and reports. Thread-safe for different plans; several threads may
+// read one. Only plan_bodies() calls delegates, which may block: its caller holds no lock but turns
+// (base/lock_order.h).
 #pragma once
 
 #include "planning/delegated_plan.h"
@@ -18,8 +19,8 @@ int count_regions(const DelegatedPlan& plan);
 /// names of the bodies around it: "loop/body/conv".
 std::vector<std::vector<std::string>> region_names(const DelegatedPlan& plan);
 /// As region_names(). But if the outermost graph was split between CPU and delegate, its own
-/// regions have the names before the split (DelegatedPlan::origins), without nodes that only move
-/// rows.
+/// regions list the nodes that were split (DelegatedPlan::origins) instead of their parts, and no
+/// nodes that only move rows.
 std::vector<std::vector<std::string>> region_origins(const DelegatedPlan& plan);
 /// Sets two fields of each graph. DelegatedPlan::first: the number of its first region, in the
 /// order of all_graphs(). DelegatedPlan::trips: the product of the known trips of the loops around

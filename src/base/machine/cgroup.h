@@ -3,8 +3,8 @@
 // in tests; the other functions take a path, or text, as it is. Thread-safety: pure functions over
 // the file system.
 //
-// Reads /proc/self/mountinfo and /proc/self/cgroup. Each call reads the files again. May throw
-// std::bad_alloc.
+// Used in base/machine: by cpu_quota(), MemoryProbe and cpu_caches(). Reads /proc/self/mountinfo
+// and /proc/self/cgroup. Each call reads the files again. May throw std::bad_alloc.
 #pragma once
 
 #include <cstdint>

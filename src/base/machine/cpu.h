@@ -1,6 +1,7 @@
 // Counts the CPUs that this process may use. Thread-safety: pure functions over the system's state.
 //
-// Used for default thread counts. Each call asks the system again. May throw std::bad_alloc.
+// Used for default thread counts, by pools, and to find out whether a CPU is left for prefaulting
+// weights or timing cores. Each call asks the system again. May throw std::bad_alloc.
 #pragma once
 
 #include <filesystem>

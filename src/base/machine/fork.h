@@ -20,7 +20,9 @@ std::uint64_t process_number();
 /// Marks a call of the library while it lives. Every public function that locks a mutex, or creates
 /// or destroys a Model, Runtime, Session or State, holds one; a thread may hold several. A thread
 /// with a Call must not fork: the child would count it as another thread's. Nor must a thread with
-/// a ShortCall: fork() would wait a second for it, and the child would count it too.
+/// a ShortCall: fork() would wait a second for it, and the child would count it too. The library
+/// never forks, so this is a duty of foreign functions that it calls (Log, Allocator, ThreadPool,
+/// delegates, callbacks of runs), which their documentation says.
 class Call {
  public:
   /// Increments the number of calls in progress; the destructor decrements it.
@@ -43,8 +45,9 @@ class ShortCall {
 };
 
 /// Returns whether this process, or an ancestor, was forked while another thread was in a Call. If
-/// so, objects from before that fork must not be used, not even destroyed. Set once and for all, in
-/// the child, by the handler of fork(). Costs one relaxed load.
+/// so, contents of the API's classes from before that fork must not be used, not even destroyed:
+/// destructors of Model, Runtime, Session and State leak them. Set once and for all, in the child,
+/// by the handler of fork(). Costs one relaxed load.
 bool forked_during_call();
 /// Public functions that hold a Call and return a Result or Status call this first, and do nothing
 /// else if it fails. Errors: kUnsupported (stage kSession) if forked_during_call().

@@ -51,8 +51,9 @@ template <class T>
 T hard_swish_of(T x) {
   return x * std::clamp(x * (T{1} / T{6}) + T{0.5}, T{0}, T{1});
 }
-/// Limits x to [low, high]. Returns `high` if low > high; NaN stays NaN. Bounds that a Clip leaves
-/// out are the lowest and greatest finite f32 (ir/epilogue.h).
+/// Limits x to [low, high]. Returns `high` if low > high; NaN stays NaN. Bounds that are left out
+/// are the lowest and greatest finite T for the operator Clip, which has integers too, and f32 for
+/// epilogues (ir/epilogue.h).
 template <class T>
 T clip_of(T x, T low, T high) {
   if (x < low) x = low;
@@ -130,9 +131,9 @@ T activate(const Activation& activation, T x) {
   return x;
 }
 
-/// Variant for Conv and ConvTranspose of any element type T: computes in f32 and converts back;
-/// returns x for kIdentity, which these nodes have in other types than f32, as passes fuse no
-/// activation into them. f64 also goes through f32 here; activate() itself computes in double.
+/// Variant for Conv and ConvTranspose of any element type T: computes in f32 and converts back.
+/// Returns x for kIdentity, which these nodes have in all types but f32: passes fuse activations
+/// into products of f32 alone.
 template <class T>
 T activate_as(const Activation& activation, T x) {
   return activation ? static_cast<T>(activate(activation, static_cast<float>(x))) : x;

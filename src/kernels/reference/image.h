@@ -32,7 +32,7 @@ struct WindowAxis {
   std::int64_t in = 0, out = 0, kernel = 1, stride = 1, dilation = 1, pad_begin = 0, pad_end = 0;
 
   /// Returns the taps [begin, end) whose input position for output `o` is in [low, high). If there
-  /// are none, the range is empty and may lie behind `kernel`; else it ends at `kernel` at most.
+  /// are none, begin equals end and may exceed `kernel`; else end is `kernel` at most.
   TileRange taps(std::int64_t o, std::int64_t low, std::int64_t high) const;
   /// Returns the output positions [begin, end) for which tap `k` is on the image. It is empty if
   /// the tap always falls into the padding, and else within [0, out].
@@ -57,7 +57,7 @@ WindowAxes transposed_window_axes(const Node& node, const Dims& x, const Dims& y
 
 /// Splits `position`, a row-major index over all axes but the last, into an index per axis. The
 /// last entry of the result is dims' own. Convolutions use it for rows of results and for taps.
-/// REQUIRES: no dimension but the last is 0.
+/// REQUIRES: 0 <= position < the product of all dimensions but the last.
 Dims outer_index(const Dims& dims, std::int64_t position);
 
 }  // namespace parallax

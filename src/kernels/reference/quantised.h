@@ -1,5 +1,6 @@
 // Conversion of real numbers to quantised integers, access to integers of 2 to 32 bits, and the
-// scale that belongs to each element. A quantised q represents (q - zero point) * scale. Pure.
+// scale that belongs to each element. A quantised q represents (q - zero point) * scale. For the
+// reference kernels of QuantizeLinear, DequantizeLinear, MatMulNBits and integer products. Pure.
 #pragma once
 
 #include <algorithm>
@@ -69,9 +70,9 @@ inline void store_integer_element(DType dtype, std::int64_t value, std::byte* by
 }
 
 /// Returns x / scale rounded to the nearest integer, ties to even, plus `zero`, limited to the
-/// range. Divides in T (float or double). NaN gives `zero`. Infinities and quotients that do not
-/// fit give an end of the range. A scale of 0 gives NaN or an infinity as the quotient and is
-/// handled as these are.
+/// range. Divides in T (float or double). NaN gives `zero`, limited as well. Infinities and
+/// quotients that do not fit give an end of the range. A scale of 0 gives NaN or an infinity as the
+/// quotient and is handled as these are.
 template <class T>
 std::int64_t quantised(T x, T scale, std::int64_t zero, const IntegerRange& range) {
   // Adds and compares in double, which holds all 32-bit integers.

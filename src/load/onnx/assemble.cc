@@ -82,7 +82,7 @@ Status Assembler::add_inputs() {
 }
 
 Status Assembler::add_constant(const OnnxNode& file_node) {
-  if (file_node.outputs.size() == 1 && !is_read(file_node.outputs[0].name)) return {};
+  if (file_node.outputs.size() == 1 && !is_read(file_node.outputs[0])) return {};
   PX_ASSIGN(Constant constant,
             constant_of(file_node, context_.model.owner, context_.external, context_.quota));
   const OnnxUse& output = file_node.outputs[0];
@@ -103,7 +103,7 @@ Status Assembler::add_node(const OnnxNode& file_node, std::size_t index, const O
   for (const OnnxUse& output : file_node.outputs) {
     node.outputs.push_back(ValueId{});
     if (output.name.empty()) continue;
-    if (node.outputs.size() > 1 && !checked_.names.at(output.name).read) continue;
+    if (node.outputs.size() > 1 && !is_read(output)) continue;
     node.outputs.back() = values_[output.index] = writer_.result(std::string(output.name));
   }
   FileNode rewritten{

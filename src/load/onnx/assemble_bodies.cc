@@ -6,6 +6,7 @@
 #include <span>
 #include <utility>
 
+#include "base/name_map.h"
 #include "base/status.h"
 #include "load/onnx/assembler.h"
 #include "load/onnx/attributes.h"
@@ -128,8 +129,8 @@ void Assembler::add_captures(const Assembler& around, std::span<const Capture> c
   for (const Capture& capture : captures) {
     const Value& outside = around.graph_.values[capture.id];
     // A value that only the other branch reads may have the name of one here, which hides it.
-    const auto known = checked_.names.find(capture.name);
-    const bool hidden = known == checked_.names.end() || !known->second.captured;
+    const Definition* const known = checked_.names.find(capture.name);
+    const bool hidden = known == nullptr || !known->captured;
     std::string name(capture.name);
     if (hidden) name = writer_.fresh_value_name(name);
     ValueId id;
@@ -139,7 +140,7 @@ void Assembler::add_captures(const Assembler& around, std::span<const Capture> c
     } else {
       id = add_input(std::move(name));
     }
-    if (!hidden) values_[known->second.index] = id;
+    if (!hidden) values_[known->index] = id;
   }
 }
 

@@ -114,9 +114,10 @@ class Assembler {
   Status check_output(const OnnxValueInfo& output, const Value& value) const;
   ValueId& id_of(std::string_view name) { return values_[checked_.names.at(name).index]; }
   /// Whether something reads the name, which the graph defines.
-  bool is_read(std::string_view name) const {
-    const auto found = checked_.names.find(name);
-    return found == checked_.names.end() || found->second.read;
+  bool is_read(std::string_view name) const { return checked_.names.at(name).read; }
+  /// Whether something reads the output of a node; true for one without a name.
+  bool is_read(const OnnxUse& output) const {
+    return output.name.empty() || checked_.names[output.index].read;
   }
   ValueId id_of(const OnnxUse& use) const {
     return use.name.empty() ? ValueId{} : values_[use.index];

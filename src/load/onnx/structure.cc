@@ -70,36 +70,27 @@ class StructureCheck {
   std::map<Operator, int> unsupported_;
 };
 
-/// Numbers the names in the order in which they are added.
-bool add(Definitions& names, std::string_view name, Definition definition = {}) {
-  definition.index = names.size();
-  return names.try_emplace(name, definition).second;
+/// Marks a name as that of an initializer. Returns whether it is the first of that name. Up to IR
+/// version 3 every initializer is listed among the inputs too.
+bool initialize(Definitions& names, std::string_view name) {
+  return !std::exchange(names.add(name).first->initialized, true);
 }
 
 Result<Definitions> define_names(OnnxGraph& graph) {
   Definitions names;
   names.reserve(graph.inputs.size() + graph.initializers.size() + graph.nodes.size());
   for (const OnnxValueInfo& input : graph.inputs) {
-    if (!add(names, input.name)) return defined_twice(input.name);
+    if (!names.add(input.name).second) return defined_twice(input.name);
   }
-  NameSet initializers;
-  initializers.reserve(graph.initializers.size());
-  for (const OnnxTensor& tensor : graph.initializers) {
-    if (!initializers.insert(tensor.name).second) return defined_twice(tensor.name);
-    // Up to IR version 3 every initializer is listed among the inputs too.
-    add(names, tensor.name);
-    names.at(tensor.name).initialized = true;
-  }
-  for (const OnnxSparseTensor& tensor : graph.sparse_initializers) {
-    if (!initializers.insert(tensor.values.name).second) return defined_twice(tensor.values.name);
-    add(names, tensor.values.name);
-    names.at(tensor.values.name).initialized = true;
-  }
+  for (const OnnxTensor& tensor : graph.initializers)
+    if (!initialize(names, tensor.name)) return defined_twice(tensor.name);
+  for (const OnnxSparseTensor& tensor : graph.sparse_initializers)
+    if (!initialize(names, tensor.values.name)) return defined_twice(tensor.values.name);
   for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     for (OnnxUse& output : graph.nodes[i].outputs) {
       if (output.name.empty()) continue;
       output.index = names.size();
-      if (!add(names, output.name, {.node = i}))
+      if (!names.add(output.name, {.node = i}).second)
         return defined_twice(output.name, onnx_node_name(graph.nodes[i], i));
     }
   }
@@ -109,15 +100,14 @@ Result<Definitions> define_names(OnnxGraph& graph) {
 /// Returns the definition of a name that is read; null if there is no such definition. A definition
 /// in the graphs around becomes a capture.
 const Definition* read(CheckedGraph& checked, const Scope& scope, std::string_view name) {
-  auto found = checked.names.find(name);
-  if (found == checked.names.end()) {
+  Definition* found = checked.names.find(name);
+  if (found == nullptr) {
     if (scope.parent == nullptr || !scope.parent->sees(name)) return nullptr;
-    add(checked.names, name, {.captured = true});
+    found = checked.names.add(name, {.captured = true}).first;
     checked.captures.push_back(name);
-    found = checked.names.find(name);
   }
-  found->second.read = true;
-  return &found->second;
+  found->read = true;
+  return found;
 }
 
 /// Looks up what nodes, their bodies and the caller read. Returns whether no node reads what a
@@ -159,17 +149,18 @@ using Producers = std::vector<std::vector<std::size_t>>;
 
 Producers producers(const CheckedGraph& checked) {
   Producers result(checked.graph.nodes.size());
-  const auto add_producer = [&](std::size_t node, std::string_view name) {
-    const std::size_t producer = checked.names.at(name).node;
+  const auto add_producer = [&](std::size_t node, const Definition& definition) {
+    const std::size_t producer = definition.node;
     if (producer != Definition::kNoNode) result[node].push_back(producer);
   };
   for (std::size_t i = 0; i < result.size(); ++i) {
     for (const OnnxUse& input : checked.graph.nodes[i].inputs)
-      if (!input.name.empty()) add_producer(i, input.name);
+      if (!input.name.empty()) add_producer(i, checked.names[input.index]);
     const auto bodies = checked.bodies.find(i);
     if (bodies == checked.bodies.end()) continue;
     for (const CheckedBody& body : bodies->second)
-      for (const std::string_view name : body.checked.captures) add_producer(i, name);
+      for (const std::string_view name : body.checked.captures)
+        add_producer(i, checked.names.at(name));
   }
   return result;
 }

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
-#include "base/name_map.h"
 #include "ir/graph.h"
+#include "load/onnx/definitions.h"
 #include "load/onnx/proto/proto.h"
 #include "parallax/model.h"
 
@@ -29,18 +29,6 @@ Status check_onnx_opset(std::int64_t version);
 Status check_opsets(const OnnxModel& model);
 
 struct CheckedBody;
-
-/// The meaning of a name in one graph. Indices are dense: the assembler keeps a vector of values by
-/// `index`.
-struct Definition {
-  static constexpr std::size_t kNoNode = static_cast<std::size_t>(-1);
-  std::size_t index = 0;       ///< below the number of names
-  std::size_t node = kNoNode;  ///< that makes it; kNoNode: an input, initializer or capture
-  bool captured = false;       ///< read from the graphs around
-  bool read = false;           ///< whether a node, a body in one, or the caller reads it
-  bool initialized = false;    ///< an initializer has this name
-};
-using Definitions = NameMap<Definition>;
 
 /// A graph of the file whose names and operators were checked, with the bodies inside it. Every
 /// node has its operator set. Names and views point into the file, into `made_names`, or into names

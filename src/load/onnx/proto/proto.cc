@@ -82,6 +82,7 @@ Status parse_node(std::string_view bytes, OnnxNode& node) {
     switch (field.tag()) {
       case 1: {
         PX_ASSIGN(const std::string_view name, get_name(field, "a node's input"));
+        if (node.inputs.empty()) node.inputs.reserve(2);  // most nodes have one or two
         node.inputs.push_back({name});
         return {};
       }

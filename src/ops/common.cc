@@ -109,6 +109,11 @@ std::optional<Expr> unify(const Expr& a, const Expr& b) {
   return x ? a : (y ? b : a);
 }
 
+bool same_shape(const Shape& a, const Shape& b) {
+  return std::ranges::equal(a, b,
+                            [](const Expr& x, const Expr& y) { return unify(x, y).has_value(); });
+}
+
 Shape fresh_shape(const InferContext& context, std::size_t rank) {
   Shape shape;
   for (std::size_t i = 0; i < rank; ++i) shape.push_back(context.fresh_symbol("dim"));

@@ -68,6 +68,8 @@ inline Expr product(const Shape& shape) { return product(shape, 0, shape.size())
 /// Returns one of two dimensions that must be equal, a number rather than an expression; nullopt if
 /// they certainly differ or one overflows.
 std::optional<Expr> unify(const Expr& a, const Expr& b);
+/// Returns whether unify() finds all dimensions of two shapes of one rank.
+bool same_shape(const Shape& a, const Shape& b);
 /// Returns `rank` new symbols, for dimensions that become known during a run.
 Shape fresh_shape(const InferContext& context, std::size_t rank);
 /// Return whether `a` is known to be < 0 (>= 0) for all values of its symbols. False for an

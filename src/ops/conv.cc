@@ -52,6 +52,8 @@ InferResult infer_conv(const InferContext& context) {
   }
   PX_ASSIGN(Shape shape, convolved_shape(context));
   PX_RETURN_IF_ERROR(check_bias(context, 2));
+  if (context.has(kConvResidual) && !same_shape(context.inputs[kConvResidual].shape, shape))
+    return fail(context, "the residual must have the shape of the result");
   return one_output(context.inputs[0].dtype, std::move(shape));
 }
 
@@ -97,13 +99,18 @@ OpDef convolution(OpKind kind, const OpTraits& traits, InferResult (*infer)(cons
 }  // namespace
 
 const OpDef& op_def_Conv() {
-  static const OpDef def = convolution(OpKind::kConv,
-                                       {.work = WorkKind::kConvolution,
-                                        .flops = PaperFlops::kConvolution,
-                                        .nhwc = NhwcRule::kWindow,
-                                        .rows = RowRule::kWindow,
-                                        .form = ConformanceForm::kOwn},
-                                       infer_conv);
+  static const OpDef def = [] {
+    OpDef d = convolution(OpKind::kConv,
+                          {.work = WorkKind::kConvolution,
+                           .flops = PaperFlops::kConvolution,
+                           .nhwc = NhwcRule::kWindow,
+                           .rows = RowRule::kWindow,
+                           .form = ConformanceForm::kOwn},
+                          infer_conv);
+    d.max_inputs = kConvResidual + 1;
+    d.internal_inputs = 1;
+    return d;
+  }();
   return def;
 }
 

@@ -30,11 +30,7 @@ InferResult infer_gather_elements(const InferContext& context) {
 }
 
 Status expect_same_shape(const InferContext& context, std::size_t a, std::size_t b) {
-  const Shape& x = context.inputs[a].shape;
-  const Shape& y = context.inputs[b].shape;
-  bool same = x.size() == y.size();
-  for (std::size_t i = 0; same && i < x.size(); ++i) same = unify(x[i], y[i]).has_value();
-  if (same) return {};
+  if (same_shape(context.inputs[a].shape, context.inputs[b].shape)) return {};
   return fail(context, fmt::format("inputs {} and {} differ in shape", a, b));
 }
 

@@ -50,14 +50,6 @@ Result<DType> stash_type(const InferContext& context, std::int64_t type) {
 /// Input that is added to the result; set by passes.
 constexpr std::size_t kResidual = 3;
 
-bool same_shape(const Shape& a, const Shape& b) {
-  if (a.size() != b.size()) return false;
-  for (std::size_t d = 0; d < a.size(); ++d) {
-    if (!unify(a[d], b[d])) return false;
-  }
-  return true;
-}
-
 InferResult infer_layer_normalization(const InferContext& context) {
   for (std::size_t i = 0; i < context.inputs.size(); ++i) {
     PX_RETURN_IF_ERROR(expect_dtype(context, i, kFloatTypes));

@@ -8,6 +8,12 @@ std::string conv(std::string_view x, std::string_view w, std::string_view attrib
          " = fill 1\ny = Conv(x, w) " + std::string(attributes) + "\noutput y";
 }
 
+/// A convolution with the result [b, 16, 6, 6] to which `r` is added.
+std::string added(std::string_view r) {
+  return "input x f32 [b, 3, 8, 8]\ninput r f32 " + std::string(r) +
+         "\nconst w f32 [16, 3, 3, 3] = fill 1\ny = Conv(x, w, _, r)\noutput y";
+}
+
 std::string pool(std::string_view op, std::string_view x, std::string_view attributes) {
   return "input x f32 " + std::string(x) + "\ny = " + std::string(op) + "(x) " +
          std::string(attributes) + "\noutput y";
@@ -42,6 +48,7 @@ TEST(ConvTest, Shapes) {
        "float32 bx4x16*hxw"},
       {conv("[b, 8, 8, 3]", "[16, 3, 3, 3]", "{layout = \"NHWC\"} then Silu"), "float32 bx6x6x16"},
       {conv("[0, 3, 8, 8]", "[16, 3, 3, 3]", "{kernel_shape = [3, 3]}"), "float32 0x16x6x6"},
+      {added("[b, 16, 6, 6]"), "float32 bx16x6x6"},
   });
 }
 
@@ -56,6 +63,8 @@ TEST(ConvTest, Refusals) {
       {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{group = 9223372036854775807}"), "channels"},
       {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{strides = [0, 1]}"), "strides has an element 0"},
       {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{strides = [1]}"), "strides must have 2"},
+      {added("[b, 16, 6, 1]"), "the residual must have the shape of the result"},
+      {added("[6, 6]"), "the residual must have the shape of the result"},
       {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{dilations = [1, -1]}"), "dilations"},
       {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{dilations = [1, 5]}"), "does not fit"},
       {conv("[b, 4, 8, 8]", "[6, 4, 3, 3]", "{pads = [-1, 0, 0, 0]}"), "pads"},

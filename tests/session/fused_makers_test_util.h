@@ -198,6 +198,30 @@ inline void make_norm_residual(Maker& m) {
          {x, scale, m.chance(50) ? m.weights(affine) : ValueId{}, m.input(dims)});
 }
 
+/// Those that the pass makes, and others, which the reference kernel computes.
+inline void make_conv_residual(Maker& m) {
+  const auto axes = static_cast<std::size_t>(1 + m.below(2));
+  const bool last = m.chance(80);
+  const std::int64_t channels = 1 + m.below(40), filters = 1 + m.below(70);
+  const std::int64_t size = m.one_of<std::int64_t>({1, 1, 1, 3});
+  const auto image = [&, batch = m.dim(2), height = 1 + m.dim(9)](std::int64_t depth) {
+    Ints dims = {batch};
+    for (std::size_t i = 0; i < axes; ++i) dims.push_back(height + static_cast<std::int64_t>(i));
+    dims.insert(last ? dims.end() : dims.begin() + 1, depth);
+    return dims;
+  };
+  if (last) m.attributes.set("layout", std::string("NHWC"));
+  m.attributes.set("pads", Ints(2 * axes, size / 2));
+  Ints weights = {filters, channels};
+  weights.insert(weights.end(), axes, size);
+  const ValueId x = m.input(image(channels)), w = m.weights(weights);
+  const ValueId bias = m.chance(50) ? m.weights({filters}) : ValueId{};
+  m.node(OpKind::kConv, {x, w, bias, m.input(image(filters))});
+  if (m.chance(50))
+    m.graph.nodes[NodeId{0}].epilogue.activation.op =
+        m.one_of({OpKind::kRelu, OpKind::kSilu, OpKind::kTanh});
+}
+
 inline void make_layout(Maker& m) {
   m.attributes.set("layout", std::string("NHWC"));
   const std::size_t axes = static_cast<std::size_t>(1 + m.below(2));
@@ -281,6 +305,7 @@ inline const std::map<std::string_view, std::function<void(Maker&)>> kMakers = {
     {"FusedAttention", make_attention},
     {"CosineAttention", make_cosine_attention},
     {"LayerNormalization residual", make_norm_residual},
+    {"Conv residual", make_conv_residual},
     {"MatMul of transposed", make_matmul_perm},
     {"layout", make_layout},
 };

@@ -31,10 +31,10 @@ struct Options {
 
 // Passes that rewrite nodes into faster ones; the others only remove nodes that compute nothing.
 const std::vector<std::string> kFusions = {
-    "fuse_conv_bn",       "fuse_silu",         "fuse_gelu",        "fuse_matmul_bias",
-    "fuse_activation",    "fuse_pad",          "layout_nhwc",      "fuse_cosine_attention",
-    "fuse_attention",     "absorb_transposes", "compose_movement", "fuse_norm_residual",
-    "turn_conv_transpose"};
+    "fuse_conv_bn",        "fuse_silu",         "fuse_gelu",        "fuse_matmul_bias",
+    "fuse_activation",     "fuse_pad",          "layout_nhwc",      "fuse_cosine_attention",
+    "fuse_attention",      "absorb_transposes", "compose_movement", "fuse_norm_residual",
+    "turn_conv_transpose", "fuse_conv_residual"};
 
 struct Step {
   const char* name;

@@ -290,7 +290,7 @@ TEST(CoExecution, ImagesThatCrossAreTurnedByNobody) {
     region_of.push_back(node.side == CoSide::kDevice ? RegionId{7} : RegionId{});
   EXPECT_EQ(lowered(graph, region_of, RegionId{7}), "Conv Identity");
   EXPECT_EQ(lowered(graph, region_of, {}),
-            "Transpose Conv Identity Conv Add GlobalAveragePool Reshape");
+            "Transpose Conv Identity Conv GlobalAveragePool Reshape");
 }
 
 TEST(CoExecution, ImagesThatNoConvolutionTakesStayAsTheyAre) {

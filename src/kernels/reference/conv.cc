@@ -67,10 +67,16 @@ void add_channel(const ConvShape& shape, const Dims& o, const T* x, const T* w, 
   }
 }
 
+/// Changes of complete sums, in this order.
+struct ConvEpilogue {
+  bool bias, residual;
+  Activation activation;
+};
+
 /// Row `position` of filter `m` of image `n`.
 template <class T>
 void compute_row(const ConvShape& shape, std::int64_t n, std::int64_t position, std::int64_t m,
-                 const KernelArgs& args, bool has_bias, const Activation& activation) {
+                 const KernelArgs& args, const ConvEpilogue& epilogue) {
   T* sums = reinterpret_cast<T*>(args.scratch.data());
   const std::int64_t row = shape.row();
   std::fill_n(sums, row, T{0});
@@ -82,12 +88,18 @@ void compute_row(const ConvShape& shape, std::int64_t n, std::int64_t position, 
         args.in<T>(0) + n * shape.x.batch_stride + (first_channel + c) * shape.x.channel_stride;
     add_channel(shape, o, x, args.in<T>(1) + (m * shape.group_channels + c) * taps, sums);
   }
-  const T bias = has_bias ? args.in<T>(2)[m] : T{0};
-  T* y = args.out<T>() + n * shape.y.batch_stride + m * shape.y.channel_stride;
+  const T bias = epilogue.bias ? args.in<T>(2)[m] : T{0};
+  std::int64_t at = n * shape.y.batch_stride + m * shape.y.channel_stride;
   for (int i = 0; i < shape.last(); ++i)
-    y += o[i] * shape.y.spatial_strides[static_cast<std::size_t>(i)];
+    at += o[i] * shape.y.spatial_strides[static_cast<std::size_t>(i)];
   const std::int64_t step = shape.y.spatial_strides[static_cast<std::size_t>(shape.last())];
-  for (std::int64_t i = 0; i < row; ++i) y[i * step] = activate_as(activation, sums[i] + bias);
+  const T* residual = epilogue.residual ? args.in<T>(kConvResidual) + at : nullptr;
+  T* y = args.out<T>() + at;
+  for (std::int64_t i = 0; i < row; ++i) {
+    T sum = sums[i] + bias;
+    if (residual != nullptr) sum += residual[i * step];
+    y[i * step] = activate_as(epilogue.activation, sum);
+  }
 }
 
 }  // namespace
@@ -108,8 +120,7 @@ KernelResult reference_conv(const KernelRequest& request) {
                       fmt::format("weight {} and group {} do not fit {} channels", w.to_string(),
                                   group, shape.x.channels));
   }
-  const bool has_bias = request.has(2);
-  const Activation activation = node.epilogue.activation;
+  const ConvEpilogue epilogue{request.has(2), request.has(kConvResidual), node.epilogue.activation};
   const std::int64_t positions = shape.outer_positions(), filters = shape.y.channels;
   const std::int64_t units =
       request.outputs[0].elements() == 0 ? 0 : shape.y.batch * positions * filters;
@@ -124,7 +135,7 @@ KernelResult reference_conv(const KernelRequest& request) {
       const TileRange range = tile_range(units, tiles, tile);
       for (std::int64_t u = range.begin; u < range.end; ++u) {
         const std::int64_t n = u / filters / positions;
-        compute_row<T>(shape, n, u / filters % positions, u % filters, args, has_bias, activation);
+        compute_row<T>(shape, n, u / filters % positions, u % filters, args, epilogue);
       }
       return {};
     });

@@ -48,6 +48,19 @@ TEST(ReferenceConv, PadsStridesDilationsGroupsByHand) {
               ElementsAre(3, 5, 0, 0));
 }
 
+TEST(ReferenceConv, AddsTheResidualBeforeTheActivation) {
+  const auto run = [](const Dims& x, const Dims& y, bool nhwc, std::optional<Tensor> bias) {
+    return run_one<float>(OpKind::kConv,
+                          test_inputs(from_one(x), test_tensor<float>({2, 1, 1}, {2, 3}),
+                                      std::move(bias), test_tensor<float>(y, {10, -7, -6, 20})),
+                          test_attributes({{"layout", std::string(nhwc ? "NHWC" : "NCHW")}}), 1, 0,
+                          then("Relu"));
+  };
+  // Products 2 4 3 6 of one filter after the other, and 2 3 4 6 of one pixel after the other.
+  EXPECT_THAT(run({1, 1, 2}, {1, 2, 2}, false, std::nullopt), ElementsAre(12, 0, 0, 26));
+  EXPECT_THAT(run({1, 2, 1}, {1, 2, 2}, true, row<float>({1, -20})), ElementsAre(13, 0, 0, 6));
+}
+
 /// Index arithmetic written out: the sum over every tap that falls on the image.
 float conv_at(const Floats& x, const Floats& w, std::int64_t channels, std::int64_t size,
               std::int64_t kernel, std::int64_t stride, std::int64_t pad, std::int64_t m,

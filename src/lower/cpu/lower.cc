@@ -52,6 +52,8 @@ constexpr Pass kPasses[] = {
     {"fuse_norm_residual", fuse_norm_residual, {OpKind::kLayerNormalization}},
     // Late: fewer nodes to convert, and no other pass has to know layouts.
     {"layout_nhwc", layout_nhwc},
+    // Behind it: kernels add residuals in NHWC. Before fuse_chain, which fuses the same Add.
+    {"fuse_conv_residual", fuse_conv_residual, {OpKind::kConv}},
     // After all passes that fuse elementwise operators, or match them individually.
     {"fuse_chain", fuse_chain},
     // Last: what other passes know as Slice, Concat or Transpose is a Gather afterwards.

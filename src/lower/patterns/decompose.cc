@@ -8,6 +8,7 @@
 #include "lower/patterns/patterns.h"
 #include "ops/infer.h"
 #include "ops/params/movement.h"
+#include "ops/params/window.h"
 #include "ops/quantised.h"
 #include "simplify/rewrite.h"
 
@@ -37,6 +38,9 @@ constexpr Decomposition kPatterns[] = {
     {"LayerNormalization residual",
      [](const Node& node) { return node.op == OpKind::kLayerNormalization && has_input(node, 3); },
      decompose_norm_residual},
+    {"Conv residual",
+     [](const Node& node) { return node.op == OpKind::kConv && has_input(node, kConvResidual); },
+     decompose_conv_residual},
 };
 
 /// Replaces, once, each node to which one of `forms` applies. Returns their number.

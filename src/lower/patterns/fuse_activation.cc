@@ -30,10 +30,10 @@ std::optional<float> bound(const Graph& graph, const Node& clip, std::size_t i, 
   return number && !std::isnan(*number) ? number : std::nullopt;
 }
 
-/// Returns the function that kernels apply for `node`, an activation; otherwise `why` states why
-/// they have none.
-std::optional<Activation> activation_of(const Graph& graph, const Node& node,
-                                        std::string_view& why) {
+}  // namespace
+
+std::optional<Activation> product_activation(const Graph& graph, const Node& node,
+                                             std::string_view& why) {
   Activation activation{.op = node.op};
   if (node.op == OpKind::kClip) {
     const auto low = bound(graph, node, 1, activation.low);
@@ -55,6 +55,8 @@ std::optional<Activation> activation_of(const Graph& graph, const Node& node,
   }
   return why.empty() ? std::optional(activation) : std::nullopt;
 }
+
+namespace {
 
 /// Returns the product into which `activation` might move; null if there is no such product.
 const Node* product_before(const Graph& graph, const Node& activation) {
@@ -84,7 +86,7 @@ Result<int> fuse_activation(Graph& graph, const PassContext& context) {
     const Node* product = is_activation(node.op) ? product_before(graph, node) : nullptr;
     if (product == nullptr) continue;
     std::string_view why = obstacle(graph, readers, node, *product);
-    const auto activation = why.empty() ? activation_of(graph, node, why) : std::nullopt;
+    const auto activation = why.empty() ? product_activation(graph, node, why) : std::nullopt;
     if (!activation) {
       context.missed(why, node);
       continue;

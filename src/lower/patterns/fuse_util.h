@@ -49,6 +49,11 @@ std::vector<float> floats(const Constant& constant);
 /// Returns an f32 constant with a copy of `elements`. REQUIRES: as many elements as `dims` say.
 Constant make_f32(const Dims& dims, const std::vector<float>& elements);
 
+/// Returns the function that kernels of products apply for `node`, an activation; otherwise `why`
+/// states why they have none. REQUIRES: `why` is empty.
+std::optional<Activation> product_activation(const Graph& graph, const Node& node,
+                                             std::string_view& why);
+
 /// Generates unique names.
 class UniqueNames {
  public:

@@ -24,6 +24,7 @@ Result<int> fuse_pad(Graph& graph, const PassContext& context);
 Result<int> fuse_cosine_attention(Graph& graph, const PassContext& context);
 Result<int> fuse_attention(Graph& graph, const PassContext& context);
 Result<int> fuse_norm_residual(Graph& graph, const PassContext& context);
+Result<int> fuse_conv_residual(Graph& graph, const PassContext& context);
 Result<int> fuse_chain(Graph& graph, const PassContext& context);
 
 /// Patterns that make an operator of its own, which a device may support.
@@ -60,6 +61,7 @@ void decompose_activation(Parts& parts);
 void decompose_cosine_attention(Parts& parts);
 void decompose_attention(Parts& parts);
 void decompose_norm_residual(Parts& parts);
+void decompose_conv_residual(Parts& parts);
 void decompose_chain(Parts& parts);
 
 }  // namespace parallax

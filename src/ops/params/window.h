@@ -84,6 +84,10 @@ struct WindowParams : LayoutParams {
   Padding padding(std::size_t axis, std::size_t axes, std::int64_t missing) const;
 };
 
+/// The input of Conv that is added to the sums, bias included, before the activation. It has the
+/// shape of the result. Set by lower/patterns/fuse_conv_residual.cc alone.
+inline constexpr std::size_t kConvResidual = 3;
+
 /// Conv and ConvInteger. Weights are [filters, channels / group, kernel..].
 struct ConvParams : WindowParams {
   /// ONNX `group`: parts of the channels that are convolved apart, each with its share of the

@@ -16,6 +16,7 @@
 #include "kernels/cpu/gemm/cut.h"
 #include "kernels/cpu/gemm/packed_matrix.h"
 #include "kernels/cpu/tiles.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
@@ -90,6 +91,8 @@ class ColumnConvolution final : public Kernel {
     const FlushDenormals flush;
     const auto run = tile_range(cut_.pixels, cut_.runs, tile / cut_.groups, kBlockRowGranule);
     const auto panels = tile_range(weights_.panels(), cut_.groups, tile % cut_.groups);
+    const float* residual =
+        args.inputs.size() > kConvResidual ? args.in<float>(kConvResidual) : nullptr;
     for (std::int64_t begin = run.begin; begin < run.end; begin += cut_.block_rows) {
       const TileRange pixels{begin, std::min(begin + cut_.block_rows, run.end)};
       const float* rows = args.in<float>(0) + begin * weights_.depth;
@@ -103,6 +106,7 @@ class ColumnConvolution final : public Kernel {
                          count,
                          args.out<float>() + pixels.begin * weights_.columns,
                          args.inputs.size() > 2 ? args.in<float>(2) : nullptr,
+                         residual == nullptr ? nullptr : residual + pixels.begin * weights_.columns,
                          activation_,
                          tile_count(weights_.steps(), cut_.depth)};
       for (std::int64_t p = panels.begin; p < panels.end; ++p)

@@ -14,7 +14,8 @@ namespace parallax {
 
 /// Creates the kernel in the precision of the request. Returns a null pointer for unknown
 /// activations, and for filters with too many taps for a tile to fit a cache. In bf16 the copied
-/// rows are rounded, and sums stay f32. REQUIRES: NHWC, one group. Errors: kOutOfMemory.
+/// rows are rounded, and sums stay f32. The kernel adds a residual (kConvResidual). REQUIRES: NHWC,
+/// one group. Errors: kOutOfMemory.
 Result<std::unique_ptr<Kernel>> make_columns(const KernelRequest& request,
                                              const ConvolutionShape& shape);
 /// Creates the kernel of the same product in f32 that reads windows of the image without copying

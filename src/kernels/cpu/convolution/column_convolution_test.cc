@@ -23,6 +23,13 @@ Result<std::unique_ptr<Kernel>> planes(const KernelRequest& request) {
   return make_plane_convolution(request, *shape);
 }
 
+KernelRun plane_run(const Dims& x, std::int64_t filters, const std::string& activation) {
+  KernelRun run = convolution_run({"", x, filters, {1, 1}, {0, 0, 0, 0}}, false, activation);
+  run.inputs[1] = random_floats({filters, x[1], 1, 1}, 2, -1, 1);
+  run.attributes.set("layout", std::string("NCHW"));
+  return run;
+}
+
 const std::vector<ConvolutionCase> kColumnCases = {
     {"Pointwise", {1, 9, 7, 8}, 16, {1, 1}, {0, 0, 0, 0}},
     {"PointwiseBatch", {3, 40, 11, 33}, 70, {1, 1}, {0, 0, 0, 0}},
@@ -106,6 +113,90 @@ TEST(ColumnConvolutions, RandomShapesAreLikeReference) {
   }
 }
 
+const std::vector<ConvolutionCase> kResidualCases = {
+    {"Pointwise", {1, 9, 7, 8}, 16, {1, 1}, {0, 0, 0, 0}},
+    {"OnePixel", {1, 1, 1, 3}, 1, {1, 1}, {0, 0, 0, 0}},
+    {"Batch", {3, 40, 11, 33}, 70, {1, 1}, {0, 0, 0, 0}},
+    {"SeveralTiles", {1, 40, 40, 64}, 131, {1, 1}, {0, 0, 0, 0}},
+    {"DepthInBlocks", {1, 5, 7, 3000}, 40, {1, 1}, {0, 0, 0, 0}},
+    {"Line", {2, 51, 19}, 37, {1}, {0, 0}},
+};
+
+/// Numbers with NaN, infinities and -0 among them.
+Tensor special_floats(const Dims& dims) {
+  std::vector<float> elements = test_values<float>(random_floats(dims, 5, -1, 1));
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float specials[] = {std::numeric_limits<float>::quiet_NaN(), kInfinity, -kInfinity, -0.0F};
+  for (std::size_t i = 0; i < elements.size(); i += 7) elements[i] = specials[i / 7 % 4];
+  return test_tensor<float>(dims, elements);
+}
+
+/// The node with a residual that has the shape of its result.
+KernelRun with_residual(const ConvolutionCase& row, bool bias, const std::string& activation) {
+  KernelRun run = convolution_run(row, bias, activation);
+  run.inputs.resize(3);
+  Dims y = row.x;
+  y[y.rank() - 1] = row.filters;
+  run.inputs.emplace_back(special_floats(y));
+  return run;
+}
+
+/// The result of `op` on tensors of f32, on the kernels of the CPU.
+Tensor computed(OpKind op, std::vector<std::optional<Tensor>> inputs) {
+  auto outputs = run_kernel({op, std::move(inputs)}, KernelLibrary::kCpu);
+  EXPECT_TRUE(outputs) << outputs.error().to_string();
+  return std::move(outputs->at(0));
+}
+
+class ColumnResidual : public testing::TestWithParam<ConvolutionCase> {};
+
+TEST_P(ColumnResidual, HasTheBitsOfASeparateSum) {
+  for (const Precision precision : {Precision::kF32, Precision::kBf16}) {
+    if (precision == Precision::kBf16 && !cpu_multiplies_bf16()) continue;
+    const auto make = [precision](KernelRequest request) {
+      request.precision = precision;
+      return columns(request);
+    };
+    for (const char* activation : {"", "Relu", "Silu"}) {
+      const bool bias = *activation != '\0';
+      auto sums = run_kernel_tiles(convolution_run(GetParam(), bias, ""), make);
+      const auto got = run_kernel_tiles(with_residual(GetParam(), bias, activation), make);
+      ASSERT_TRUE(sums && got);
+      Tensor& sum = sums->outputs[0];
+      Tensor residual = special_floats(sum.dims());
+      Tensor want = computed(OpKind::kAdd, test_inputs(std::move(sum), std::move(residual)));
+      if (bias) want = computed(*op_from_string(activation), test_inputs(std::move(want)));
+      expect_close(got->outputs[0], want, {});
+      EXPECT_EQ(got->tiles, sums->tiles);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, ColumnResidual, testing::ValuesIn(kResidualCases),
+                         [](const auto& row) { return std::string(row.param.name); });
+
+TEST(ConvolutionResidual, IsDeclinedByAllOtherKernels) {
+  const auto taken = [](const KernelRun& run) {
+    return run_kernel_tiles(run, KernelLibrary::kCpu).has_value();
+  };
+  EXPECT_TRUE(taken(with_residual(kResidualCases[0], true, "Relu")));
+  const ConvolutionCase rows[] = {
+      {"Depthwise", {1, 9, 7, 8}, 8, {3, 3}, {1, 1, 1, 1}, {}, {}, 8},
+      {"SmallGroups", {1, 9, 7, 8}, 8, {3, 3}, {1, 1, 1, 1}, {}, {}, 4},
+      {"Groups", {1, 9, 7, 80}, 80, {1, 1}, {0, 0, 0, 0}, {}, {}, 2},
+  };
+  for (const ConvolutionCase& row : rows) {
+    EXPECT_TRUE(taken(convolution_run(row, true, ""))) << row.name;
+    EXPECT_FALSE(taken(with_residual(row, true, ""))) << row.name;
+  }
+  for (const bool residual : {false, true}) {
+    KernelRun run = plane_run({1, 16, 8, 8}, 16, "");
+    run.inputs.resize(residual ? 3 : 2);
+    if (residual) run.inputs.emplace_back(random_floats({1, 16, 8, 8}, 3));
+    EXPECT_EQ(taken(run), !residual);
+  }
+}
+
 TEST(ColumnConvolutions, LargeOnesAreCut) {
   for (const std::int64_t taps : {1, 3}) {
     const auto got = run_kernel_tiles(
@@ -128,13 +219,6 @@ TEST(ColumnConvolutions, DeclineWhatTheyCannotCompute) {
   row.kernel = {3, 3};
   row.x = {1, 3, 3, 30000};
   EXPECT_TRUE(declines(convolution_run(row, true, "")));
-}
-
-KernelRun plane_run(const Dims& x, std::int64_t filters, const std::string& activation) {
-  KernelRun run = convolution_run({"", x, filters, {1, 1}, {0, 0, 0, 0}}, false, activation);
-  run.inputs[1] = random_floats({filters, x[1], 1, 1}, 2, -1, 1);
-  run.attributes.set("layout", std::string("NCHW"));
-  return run;
 }
 
 TEST(PlaneConvolution, LikeReference) {

@@ -9,12 +9,19 @@
 #include "kernels/cpu/convolution/small_groups.h"
 #include "kernels/cpu/convolution/winograd.h"
 #include "kernels/cpu/tiles.h"
+#include "ops/params/window.h"
 
 namespace parallax {
 namespace {
 
-/// Returns the shape of a convolution with one, two or three spatial axes; nullopt for others.
-std::optional<ConvolutionShape> any_shape(const KernelRequest& request) {
+/// Whether a kernel adds an input to the sums (kConvResidual).
+enum class Residual : std::uint8_t { kNone, kAdded };
+
+/// Returns the shape of a convolution with one, two or three spatial axes; nullopt for others, and
+/// for residuals that the kernel does not add.
+std::optional<ConvolutionShape> any_shape(const KernelRequest& request,
+                                          Residual residual = Residual::kNone) {
+  if (request.has(kConvResidual) && residual == Residual::kNone) return std::nullopt;
   const auto shape = volume_convolution_shape(request);
   if (!shape) return std::nullopt;
   const Dims& w = request.inputs[1].dims;
@@ -25,14 +32,16 @@ std::optional<ConvolutionShape> any_shape(const KernelRequest& request) {
 }
 
 /// Returns the shape of a convolution with one or two spatial axes.
-std::optional<ConvolutionShape> whole_shape(const KernelRequest& request) {
-  const auto shape = any_shape(request);
+std::optional<ConvolutionShape> whole_shape(const KernelRequest& request,
+                                            Residual residual = Residual::kNone) {
+  const auto shape = any_shape(request, residual);
   return shape && request.inputs[0].dims.rank() < 5 ? shape : std::nullopt;
 }
 
 /// Returns the shape of a convolution in NHWC with one group.
-std::optional<ConvolutionShape> dense_shape(const KernelRequest& request) {
-  const auto shape = whole_shape(request);
+std::optional<ConvolutionShape> dense_shape(const KernelRequest& request,
+                                            Residual residual = Residual::kNone) {
+  const auto shape = whole_shape(request, residual);
   return shape && shape->nhwc && shape->groups == 1 ? shape : std::nullopt;
 }
 
@@ -45,7 +54,7 @@ Result<std::unique_ptr<Kernel>> winograd(const KernelRequest& request, WinogradF
 }
 
 Result<std::unique_ptr<Kernel>> columns(const KernelRequest& request, Precision precision) {
-  const auto shape = dense_shape(request);
+  const auto shape = dense_shape(request, Residual::kAdded);
   return shape && request.precision == precision ? make_columns(request, *shape) : not_covered();
 }
 

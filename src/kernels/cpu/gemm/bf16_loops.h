@@ -38,7 +38,8 @@ inline std::int64_t pairs_of(std::int64_t depth) { return (depth + 1) / 2; }
 void pair_rows(const float* first, const float* second, std::size_t n, Bf16Pair* to);
 
 /// Multiplies rows of A with a panel of B; a step of depth is a Bf16Pair. C and the bias are f32.
-/// Groups have up to 6 rows. REQUIRES: at least one row, no segments; MatMulPanel::relu is ignored.
+/// Groups have up to 6 rows. REQUIRES: at least one row, no segments; MatMulPanel::residual and
+/// MatMulPanel::relu are ignored.
 void bf16_panel(const MatMulPanel& panel);
 
 }  // namespace parallax

@@ -1,12 +1,33 @@
 #include "kernels/cpu/gemm/epilogue.h"
 
-namespace parallax {
+#include "kernels/cpu/elementwise/binary_loops.h"
 
-void begin_epilogue(const GemmType& type, const Unary& activation, MatMulPanel& panel) {
-  panel.relu = type.relu && activation == UnaryFunction::kRelu;
+namespace parallax {
+namespace {
+
+void add_residual(const MatMulPanel& panel, const float* residual) {
+  auto* c = static_cast<float*>(panel.c);
+  BinaryRows row;
+  row.rows = 1;
+  row.columns = panel.columns;
+  for (std::size_t i = 0; i < panel.rows; ++i, c += panel.ldc, residual += panel.ldc) {
+    row.a = row.y = c;
+    row.b = residual;
+    apply_binary(BinaryFunction::kAdd, row);
+  }
 }
 
-void finish_epilogue(const MatMulPanel& panel, const Unary& activation) {
+}  // namespace
+
+void begin_epilogue(const GemmType& type, const Unary& activation, MatMulPanel& panel,
+                    const float* residual) {
+  if (!type.finishes) return;
+  panel.residual = residual;
+  panel.relu = activation == UnaryFunction::kRelu;
+}
+
+void finish_epilogue(const MatMulPanel& panel, const Unary& activation, const float* residual) {
+  if (residual != nullptr && panel.residual == nullptr) add_residual(panel, residual);
   if (activation == UnaryFunction::kNone || panel.relu) return;
   auto* const c = static_cast<float*>(panel.c);
   if (panel.columns == panel.ldc) {

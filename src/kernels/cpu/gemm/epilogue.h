@@ -1,4 +1,5 @@
-// Activations that follow a matrix product. Thread-safe; callers own what panels point to.
+// Residuals and activations, in this order, that follow a matrix product. Thread-safe; callers own
+// what panels point to.
 #pragma once
 
 #include "kernels/cpu/elementwise/unary_loops.h"
@@ -6,13 +7,16 @@
 
 namespace parallax {
 
-/// Leaves the activation to the micro-kernel if it supports it: sets `panel.relu`. Only ReLU of
-/// types with GemmType::relu is fused in this way; other activations leave it false. REQUIRES: the
-/// sums are complete after this panel.
-void begin_epilogue(const GemmType& type, const Unary& activation, MatMulPanel& panel);
+/// Leaves residual and activation to the micro-kernel if it supports them (GemmType::finishes):
+/// sets `panel.residual`, and `panel.relu` for ReLU; others leave them null and false. `residual`
+/// lies as C does; null: nothing is added. REQUIRES: the sums are complete after this panel.
+void begin_epilogue(const GemmType& type, const Unary& activation, MatMulPanel& panel,
+                    const float* residual = nullptr);
 
-/// Applies the activation to C in place, unless the micro-kernel has. C is f32. Called after the
-/// panel was multiplied, while it is in the cache. REQUIRES: sums are complete.
-void finish_epilogue(const MatMulPanel& panel, const Unary& activation);
+/// Adds the residual to C, and applies the activation in place, unless the micro-kernel has. C is
+/// f32. Called after the panel was multiplied, while it is in the cache. REQUIRES: sums are
+/// complete.
+void finish_epilogue(const MatMulPanel& panel, const Unary& activation,
+                     const float* residual = nullptr);
 
 }  // namespace parallax

@@ -138,10 +138,21 @@ struct Sums {
     }
   }
 
-  HWY_INLINE void finish(const MatMulPanel& panel, float* HWY_RESTRICT c) {
+  /// Adds `residual` unless it is null, then writes the sums.
+  HWY_INLINE void finish(const MatMulPanel& panel, const float* HWY_RESTRICT residual,
+                         float* HWY_RESTRICT c) {
     const FloatTag d;
     const L l;
     const std::size_t lanes = hn::Lanes(d), tail = panel.columns - end();
+    if (residual != nullptr) {
+      PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
+        const float* from = residual + i * panel.ldc;
+        PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
+          full[i][j] = hn::Add(full[i][j], hn::LoadU(d, from + j * lanes));
+        }
+        last[i] = hn::Add(last[i], load_last(l, from + end(), tail));
+      }
+    }
     if (panel.relu) {
       PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
         PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) full[i][j] = relu_f32(d, full[i][j]);
@@ -205,7 +216,7 @@ HWY_INLINE void multiply_group(const MatMulPanel& panel, std::size_t row,
       for (const std::size_t stop = HWY_MIN(k + kUnroll, depth); k < stop; ++k) step();
     }
   }
-  sums.finish(panel, c);
+  sums.finish(panel, panel.residual == nullptr ? nullptr : panel.residual + row * panel.ldc, c);
 }
 
 /// Multiplies `groups` groups of R rows from `row` on. Each prefetches its share of the next panel.

@@ -24,9 +24,9 @@ struct GemmType {
   std::int64_t speed = 1, longest_tile = 1;
   /// Returns the widths of panels on this machine.
   MatMulWidths (*widths)() = nullptr;
-  /// The micro-kernel, and whether it applies MatMulPanel::relu.
+  /// The micro-kernel, and whether it applies MatMulPanel::residual and MatMulPanel::relu.
   void (*multiply)(const MatMulPanel&) = nullptr;
-  bool relu = false;
+  bool finishes = false;
   /// Converts rows of A: `rows` of `depth` elements of a tensor, `stride` apart, to rows of steps,
   /// `to_stride` apart. May write where it reads. Null if an element is a step.
   void (*convert_rows)(const void* from, std::size_t stride, std::size_t rows, std::size_t depth,

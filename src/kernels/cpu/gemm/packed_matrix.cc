@@ -194,6 +194,7 @@ void multiply(const MatMulRows& rows, const PackedMatrix& b, std::int64_t p, boo
   panel.rows = to_size(rows.rows);
   panel.columns = to_size(b.width(p));
   panel.bias = rows.bias == nullptr ? nullptr : static_cast<const Step*>(rows.bias) + b.column(p);
+  const float* residual = rows.residual == nullptr ? nullptr : rows.residual + b.column(p);
   const std::int64_t steps = b.steps();
   const std::int64_t block = rounded_up(tile_count(steps, rows.depth_blocks), 4);
   for (std::int64_t begin = 0; begin < steps; begin += block) {
@@ -202,11 +203,11 @@ void multiply(const MatMulRows& rows, const PackedMatrix& b, std::int64_t p, boo
     panel.b = b.row(p, begin);
     panel.depth = to_size(end - begin);
     panel.accumulate = begin > 0;
-    if (end == steps) begin_epilogue(*b.type, rows.activation, panel);
+    if (end == steps) begin_epilogue(*b.type, rows.activation, panel, residual);
     panel.next_b = end < steps ? b.row(p, end) : more ? b.row(p + 1, 0) : nullptr;
     b.type->multiply(panel);
   }
-  finish_epilogue(panel, rows.activation);
+  finish_epilogue(panel, rows.activation, residual);
 }
 
 }  // namespace parallax

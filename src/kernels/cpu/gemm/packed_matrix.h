@@ -80,7 +80,7 @@ Result<PackedMatrix> pack_matrix(const GemmType& type, const PackSource& source,
                                  PackedWeights& packed);
 
 /// Rows of A, and the destination and epilogue of their products with a matrix: activation(A B +
-/// bias).
+/// bias + residual).
 struct MatMulRows {
   /// [rows, steps()], of the type's steps. Rows are dense.
   const void* a = nullptr;
@@ -89,6 +89,8 @@ struct MatMulRows {
   void* c = nullptr;
   /// [columns], or null. Its elements have the sums' type, and sums begin with them.
   const void* bias = nullptr;
+  /// [rows, columns] f32, dense, added to complete sums of f32; or null. Must not overlap C.
+  const float* residual = nullptr;
   Unary activation;
   std::int64_t depth_blocks = 1;  ///< blocks that the depth is cut into
 };
@@ -98,8 +100,8 @@ const void* rows_of_steps(const PackedMatrix& b, const void* from, std::int64_t 
                           std::byte* scratch);
 /// Multiplies `rows` with the columns of `panel`. `more`: the caller multiplies the panel after it
 /// next, so that this call prefetches it. Blocks of depth begin at multiples of four steps and are
-/// summed in ascending order; the activation follows the last. Called by several threads for
-/// different panels of the same rows.
+/// summed in ascending order; residual and activation follow the last. Called by several threads
+/// for different panels of the same rows.
 void multiply(const MatMulRows& rows, const PackedMatrix& b, std::int64_t panel, bool more);
 
 }  // namespace parallax

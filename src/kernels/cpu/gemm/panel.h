@@ -66,8 +66,10 @@ struct MatMulPanel {
   const void* bias = nullptr;  ///< [columns], added to each row unless `accumulate`; or null
   /// [rows], added to all sums of a row; or null. For products of bytes.
   const std::int32_t* row_start = nullptr;
-  bool accumulate = false;                 ///< add to what C holds
-  bool relu = false;                       ///< C = max(C, 0) at the end, if GemmType::relu
+  bool accumulate = false;  ///< add to what C holds
+  /// [rows, columns], `ldc` from row to row, added at the end if GemmType::finishes; or null.
+  const float* residual = nullptr;
+  bool relu = false;                       ///< C = max(C, 0) after that, if GemmType::finishes
   const Requantise* requantise = nullptr;  ///< for bytes, without `accumulate`; or null
   /// As many bytes as B has here that will be wanted next; or null. A hint for prefetches: it is
   /// not dereferenced.

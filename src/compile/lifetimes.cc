@@ -99,7 +99,7 @@ class LifetimeFinder {
     if (in_region && !compiled_.is_internal(output)) return over;
     const auto safe = [&](std::size_t i) {
       const ValueId input = node.inputs[i];
-      return dims(input) == dims(output) &&
+      return code.kernel->overwrites(i) && dims(input) == dims(output) &&
              info_of(graph_.values[input].dtype).bits == info_of(graph_.values[output].dtype).bits;
     };
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {

@@ -114,6 +114,9 @@ class Kernel {
   virtual std::int64_t scratch_bytes() const { return 0; }
   /// Returns how the kernel reads input i; the executor aligns inputs accordingly.
   virtual InputUse input_use(std::size_t) const { return InputUse::kAligned; }
+  /// Returns whether output 0 may have the address of input i, which has its size, in rows with
+  /// KernelRow::in_place.
+  virtual bool overwrites(std::size_t) const { return true; }
   /// Bytes of memory that the object owns beyond a few hundred bytes, such as tables whose size
   /// depends on shapes. Packed weights are not included.
   virtual std::int64_t table_bytes() const { return 0; }

@@ -242,9 +242,9 @@ template <class RunTiles>
 Status check_in_place(const Node& node, std::span<const TensorDesc> inputs,
                       const TensorDesc& output, std::span<const std::byte> expected,
                       std::span<const std::byte*> input_bytes, std::byte*& output_bytes,
-                      const RunTiles& run_tiles) {
+                      const Kernel& kernel, const RunTiles& run_tiles) {
   for (std::size_t i = 0; i < inputs.size() && !expected.empty(); ++i) {
-    const bool like = inputs[i].present && inputs[i].dims == output.dims &&
+    const bool like = kernel.overwrites(i) && inputs[i].present && inputs[i].dims == output.dims &&
                       size_of(inputs[i].dtype) == size_of(output.dtype);
     if (!like || inputs[i].data != nullptr || input_bytes[i] == nullptr) continue;
     PX_ASSIGN(const AlignedBytes place, AlignedBytes::allocate(inputs[i].bytes()));
@@ -327,7 +327,7 @@ inline Result<KernelOutcome> run_kernel_tiles(const KernelRun& run, const Kernel
   if (in_place) {
     PX_RETURN_IF_ERROR(test_detail::check_in_place(node, given.descs, outputs[0],
                                                    outcome.outputs[0].view().bytes, input_bytes,
-                                                   output_bytes[0], run_tiles));
+                                                   output_bytes[0], *kernel, run_tiles));
   }
   return outcome;
 }

@@ -19,8 +19,9 @@ struct KernelRow {
   /// Types that input 0 may have. Other inputs are of native types or of input 0's, but for the few
   /// operators that registry.cc names; outputs are checked by the factory.
   DTypeSet types;
-  /// Output 0 may have the address of an input of the same size. Plans let them share memory then,
-  /// if lifetimes allow it (compile/lifetimes.cc).
+  /// Output 0 may have the address of an input of the same size, unless the kernel excludes it
+  /// (Kernel::overwrites()). Plans let them share memory then, if lifetimes allow it
+  /// (compile/lifetimes.cc).
   bool in_place;
 };
 /// Returns all rows, those of an operator in order of preference. They live as long as the process.

@@ -126,6 +126,9 @@ class WidenedKernel final : public Kernel {
                ? InputUse::kBytes
                : inner;
   }
+  bool overwrites(std::size_t i) const override {
+    return parts_.front().kernel->overwrites(i) && parts_.back().kernel->overwrites(i);
+  }
   std::int64_t table_bytes() const override {
     std::int64_t bytes = 0;
     for (const Part& part : parts_)

@@ -87,6 +87,11 @@ class ColumnConvolution final : public Kernel {
     return input == 1 ? InputUse::kNone : InputUse::kAligned;
   }
 
+  /// A residual is read where its sum is written; but not if parts of the sum are written before.
+  bool overwrites(std::size_t input) const override {
+    return input == kConvResidual && weights_.type->finishes && depth_blocks() == 1;
+  }
+
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
     const FlushDenormals flush;
     const auto run = tile_range(cut_.pixels, cut_.runs, tile / cut_.groups, kBlockRowGranule);
@@ -108,7 +113,7 @@ class ColumnConvolution final : public Kernel {
                          args.inputs.size() > 2 ? args.in<float>(2) : nullptr,
                          residual == nullptr ? nullptr : residual + pixels.begin * weights_.columns,
                          activation_,
-                         tile_count(weights_.steps(), cut_.depth)};
+                         depth_blocks()};
       for (std::int64_t p = panels.begin; p < panels.end; ++p)
         multiply(a, weights_, p, p + 1 < panels.end);
     }
@@ -116,6 +121,8 @@ class ColumnConvolution final : public Kernel {
   }
 
  private:
+  std::int64_t depth_blocks() const { return tile_count(weights_.steps(), cut_.depth); }
+
   /// Copies the pixels that `pixels` of the output read, segment by segment: a segment ends with
   /// its row of the output.
   void write_matrix(const TileRange& pixels, const float* images, float* to) const {

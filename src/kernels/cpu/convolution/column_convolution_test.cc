@@ -175,6 +175,23 @@ TEST_P(ColumnResidual, HasTheBitsOfASeparateSum) {
 INSTANTIATE_TEST_SUITE_P(Table, ColumnResidual, testing::ValuesIn(kResidualCases),
                          [](const auto& row) { return std::string(row.param.name); });
 
+TEST_P(ColumnResidual, IsOverwrittenUnlessSumsHaveParts) {
+  const KernelRun run = with_residual(GetParam(), true, "Relu");
+  bool over_image = true, over_residual = false;
+  const auto make = [&](const KernelRequest& request) {
+    auto made = columns(request);
+    over_image = (*made)->overwrites(0);
+    over_residual = (*made)->overwrites(3);
+    return made;
+  };
+  ASSERT_TRUE(run_kernel_tiles(run, make));
+  EXPECT_FALSE(over_image);
+  EXPECT_EQ(over_residual, std::string_view(GetParam().name) != "DepthInBlocks");
+  // This computes it in place, too.
+  const auto got = run_kernel_tiles(run, KernelLibrary::kCpu);
+  EXPECT_TRUE(got) << got.error().to_string();
+}
+
 TEST(ConvolutionResidual, IsDeclinedByAllOtherKernels) {
   const auto taken = [](const KernelRun& run) {
     return run_kernel_tiles(run, KernelLibrary::kCpu).has_value();

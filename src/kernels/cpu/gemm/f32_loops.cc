@@ -138,9 +138,8 @@ struct Sums {
     }
   }
 
-  /// Adds `residual` unless it is null, then writes the sums.
-  HWY_INLINE void finish(const MatMulPanel& panel, const float* HWY_RESTRICT residual,
-                         float* HWY_RESTRICT c) {
+  /// Adds `residual`, which may be `c`, unless it is null; then writes the sums.
+  HWY_INLINE void finish(const MatMulPanel& panel, const float* residual, float* c) {
     const FloatTag d;
     const L l;
     const std::size_t lanes = hn::Lanes(d), tail = panel.columns - end();
@@ -176,7 +175,7 @@ HWY_INLINE void multiply_group(const MatMulPanel& panel, std::size_t row,
                                Prefetch prefetch, Rows rows) {
   const float* HWY_RESTRICT a = static_cast<const float*>(panel.a) + row * panel.lda;
   const float* b = static_cast<const float*>(panel.b);
-  float* HWY_RESTRICT c = static_cast<float*>(panel.c) + row * panel.ldc;
+  float* c = static_cast<float*>(panel.c) + row * panel.ldc;
   const std::size_t lda = panel.lda, ldb = panel.ldb;
   Sums<R, V, L> sums;
   sums.start(panel, c);

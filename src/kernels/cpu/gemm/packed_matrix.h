@@ -89,7 +89,8 @@ struct MatMulRows {
   void* c = nullptr;
   /// [columns], or null. Its elements have the sums' type, and sums begin with them.
   const void* bias = nullptr;
-  /// [rows, columns] f32, dense, added to complete sums of f32; or null. Must not overlap C.
+  /// [rows, columns] f32, dense, added to complete sums of f32; or null. May be C if there is one
+  /// block of depth and the weights are f32; otherwise must not overlap it.
   const float* residual = nullptr;
   Unary activation;
   std::int64_t depth_blocks = 1;  ///< blocks that the depth is cut into

@@ -44,8 +44,8 @@ struct Requantise {
 };
 
 /// C[rows, columns] (+)= A[rows, depth] B[depth, columns]; depth and strides count steps and sums.
-/// Operands need the alignment of an element only, and C overlaps none of them. Elements of C past
-/// `columns` are not written.
+/// Operands need the alignment of an element only, and C overlaps none of them but for `residual`.
+/// Elements of C past `columns` are not written.
 struct MatMulPanel {
   /// [rows, depth] steps, `lda` from row to row.
   const void* a = nullptr;
@@ -67,7 +67,8 @@ struct MatMulPanel {
   /// [rows], added to all sums of a row; or null. For products of bytes.
   const std::int32_t* row_start = nullptr;
   bool accumulate = false;  ///< add to what C holds
-  /// [rows, columns], `ldc` from row to row, added at the end if GemmType::finishes; or null.
+  /// [rows, columns], `ldc` from row to row, added at the end if GemmType::finishes; or null. May
+  /// be C unless `accumulate`.
   const float* residual = nullptr;
   bool relu = false;                       ///< C = max(C, 0) after that, if GemmType::finishes
   const Requantise* requantise = nullptr;  ///< for bytes, without `accumulate`; or null

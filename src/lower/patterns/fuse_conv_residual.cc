@@ -42,7 +42,7 @@ bool multiplies_pixels(const Graph& graph, const Node& conv) {
 /// Returns the reason why `residual` cannot be added where `conv` computes `sums`; empty: it can.
 std::string_view conv_obstacle(const Graph& graph, const Readers& readers, const Node& conv,
                                ValueId sums, ValueId residual) {
-  if (!multiplies_pixels(graph, conv)) return "its kernels add nothing";
+  if (!multiplies_pixels(graph, conv)) return "only filters of 1x1 on NHWC add it";
   if (conv.inputs.size() > kConvResidual || residual == sums) return "it adds something already";
   if (!conv.epilogue.empty()) return "an activation stands before the sum";
   if (!readers.single(sums)) return "something else reads the convolution";

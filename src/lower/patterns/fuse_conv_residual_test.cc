@@ -122,7 +122,7 @@ TEST(FuseConvResidualMisses, NameTheGuardThatRefused) {
        "what is added has another shape"},
       {fuse_conv_residual,
        kValues + "c = Conv(x, wg) {layout = \"NHWC\", group = 2}\ny = Add(c, r) @last\noutput y",
-       "its kernels add nothing"},
+       "only filters of 1x1 on NHWC add it"},
   };
   expect_near_misses(rows);
 }

@@ -9,9 +9,9 @@
 namespace parallax {
 
 /// Runs body(0) .. body(count - 1) in any order, several of them concurrently if possible; returns
-/// when all are done. `body` must be thread-safe, and must neither throw nor call a ParallelFor. A
-/// `count` of 0 runs none. Several threads may call one concurrently, each holding no lock but
-/// turns (base/lock_order.h). The workers that it uses must outlive it.
+/// when all are done. `body` must be thread-safe, and must neither throw nor call a ParallelFor of
+/// workers. A `count` of 0 runs none. Several threads may call one concurrently, each holding no
+/// lock but turns (base/lock_order.h). The workers that it uses must outlive it.
 using ParallelFor =
     std::function<void(std::int64_t count, const std::function<void(std::int64_t)>& body)>;
 /// Runs the iterations in order on the calling thread.

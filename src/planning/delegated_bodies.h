@@ -37,7 +37,8 @@ Result<std::vector<BodyPlan>> plan_bodies(const Graph& canonical, const Graph& l
 
 /// Sets the seconds of each node that has bodies, and of no other: the predicted time of its
 /// slowest body with these regions, times its trips. An If counts as one trip, and so does a loop
-/// of unknown length. `graph`: DelegatedPlan::graph.
+/// of unknown length. `graph`: DelegatedPlan::graph. REQUIRES: `cpu_seconds` has the times of all
+/// nodes without bodies.
 void add_seconds_of_bodies(const std::vector<BodyPlan>& bodies, const Graph& graph,
                            IdVector<NodeId, double>& cpu_seconds);
 

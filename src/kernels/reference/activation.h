@@ -132,8 +132,8 @@ T activate(const Activation& activation, T x) {
 }
 
 /// Variant for Conv and ConvTranspose of any element type T: computes in f32 and converts back.
-/// Returns x for kIdentity, which these nodes have in all types but f32: passes fuse activations
-/// into products of f32 alone.
+/// Returns x for kIdentity, which these nodes have in all types but f32: passes give them
+/// activations in f32 alone.
 template <class T>
 T activate_as(const Activation& activation, T x) {
   return activation ? static_cast<T>(activate(activation, static_cast<float>(x))) : x;

@@ -170,6 +170,11 @@ bool has_empty_window(const Constant& largest) {
   return any_float(all, [](float x) { return std::isinf(x); });
 }
 
+/// Whether the square of an element is not finite.
+bool has_wild_square(std::span<const Constant* const> inputs) {
+  return any_float(inputs, [](float x) { return !std::isfinite(x * x); });
+}
+
 /// The standard says nothing of their numbers.
 bool is_random(OpKind op) {
   switch (op) {
@@ -232,6 +237,8 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
       return is_open_exponential(outputs[0]);
     case OpKind::kSigmoid:
       return is_open_sigmoid(outputs[0]);
+    case OpKind::kLRN:
+      return has_wild_square(inputs);
     case OpKind::kGridSample:
       return has_nan(inputs.subspan(1, 1));
     case OpKind::kShrink:

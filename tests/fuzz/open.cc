@@ -175,6 +175,25 @@ bool has_wild_square(std::span<const Constant* const> inputs) {
   return any_float(inputs, [](float x) { return !std::isfinite(x * x); });
 }
 
+/// Whether an operator on images was given what leaves its result open.
+bool is_open_image(const CaseNode& node, std::span<const Constant* const> inputs,
+                   const Constant& output) {
+  switch (node.op) {
+    case OpKind::kGridSample:
+      return has_nan(inputs.subspan(1, 1));
+    case OpKind::kGlobalMaxPool:
+      return has_wild(inputs);
+    case OpKind::kLRN:
+      return has_wild_square(inputs);
+    case OpKind::kMaxPool:
+      return has_wild(inputs) || has_empty_window(output) || is_open_window(node, inputs, output);
+    case OpKind::kResize:
+      return has_wild(inputs.first(1)) || is_open_resize(node, inputs, output);
+    default:
+      return has_wild(inputs) || is_open_window(node, inputs, output);
+  }
+}
+
 /// The standard says nothing of their numbers.
 bool is_random(OpKind op) {
   switch (op) {
@@ -216,14 +235,14 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
     case OpKind::kReduceMax:
     case OpKind::kReduceMin:
       return has_empty(inputs.first(1)) || has_nan(inputs);
-    case OpKind::kConv:
     case OpKind::kAveragePool:
-      return has_wild(inputs) || is_open_window(node, inputs, outputs[0]);
+    case OpKind::kConv:
     case OpKind::kGlobalMaxPool:
-      return has_wild(inputs);
+    case OpKind::kGridSample:
+    case OpKind::kLRN:
     case OpKind::kMaxPool:
-      return has_wild(inputs) || has_empty_window(outputs[0]) ||
-             is_open_window(node, inputs, outputs[0]);
+    case OpKind::kResize:
+      return is_open_image(node, inputs, outputs[0]);
     case OpKind::kClip:
     case OpKind::kMax:
     case OpKind::kMin:
@@ -237,10 +256,6 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
       return is_open_exponential(outputs[0]);
     case OpKind::kSigmoid:
       return is_open_sigmoid(outputs[0]);
-    case OpKind::kLRN:
-      return has_wild_square(inputs);
-    case OpKind::kGridSample:
-      return has_nan(inputs.subspan(1, 1));
     case OpKind::kShrink:
       return outputs[0].dtype != DType::kF32;
     case OpKind::kScatterElements:
@@ -248,8 +263,6 @@ bool is_open(const CaseNode& node, std::span<const Constant* const> inputs,
       return keeps_extremes(node) && has_nan(inputs);
     case OpKind::kCast:
       return leaves_range(inputs, outputs[0].dtype);
-    case OpKind::kResize:
-      return has_wild(inputs.first(1)) || is_open_resize(node, inputs, outputs[0]);
     case OpKind::kPow:
       return is_open_power(inputs, outputs[0]);
     default:

@@ -12,8 +12,7 @@ namespace parallax {
 
 /// Writes `value` as element `i`, in a type of kSizedTypes (parallax/dtype.h). Integers get its low
 /// bits, bools 1 if it is not 0, floats `value`, rounded by the rules of write_elements()
-/// (parallax/elements.h). Loops over many integers of 2 to 32 bits use store_integer_element()
-/// (kernels/reference/quantised.h).
+/// (parallax/elements.h). Kernels have loops of their own.
 inline void store_integer(DType dtype, std::int64_t value, std::byte* bytes, std::size_t i) {
   write_element(dtype, value, bytes, static_cast<std::int64_t>(i));
 }

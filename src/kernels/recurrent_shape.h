@@ -51,7 +51,7 @@ struct RecurrentShape {
 
 /// Reads the sizes of a node. Dimensions are those of inputs X and R, which are concrete when a
 /// kernel is made. REQUIRES: shape inference accepted it, which makes the same checks. Errors:
-/// those of recurrence_of().
+/// kInvalidModel if attributes are not those that the operator allows.
 inline Result<RecurrentShape> recurrent_shape(const KernelRequest& request) {
   Result<Recurrence> spec = recurrence_of(request.node);
   if (!spec) return tl::unexpected(std::move(spec).error());

@@ -66,7 +66,7 @@ struct Recurrence {
   bool reverse(std::int64_t direction) const { return direction == 1 || first_reverse; }
 };
 /// Returns the attributes of an LSTM, GRU or RNN. Errors: kInvalidModel for a negative clip, a
-/// wrong number of activations and unknown ones; read_params() refuses the rest.
+/// wrong number of activations and unknown ones; inference refuses an unknown direction or layout.
 Result<Recurrence> recurrence_of(const Node& node);
 
 }  // namespace parallax

@@ -50,7 +50,7 @@ struct PlacedGraph {
 /// Makes the graph that runs. Unless kernels are reference kernels only, sets `plan.lowering` to
 /// the reports of the passes over the CPU's part, bodies included. If a node has a region in one of
 /// its bodies, the plans of all its bodies get their own `lowering` too. REQUIRES:
-/// number_regions(). Errors: those of passes.
+/// number_regions(). Errors: those of run_passes() (simplify/pass.h).
 Result<PlacedGraph> put_into_graph(DelegatedPlan& plan, const DelegatedOptions& options);
 
 }  // namespace parallax

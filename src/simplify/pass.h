@@ -76,8 +76,10 @@ struct Pass {
   OpKinds needs = {};
 };
 
-/// Runs `passes` in order, except `disabled` ones, and returns a report of each. Errors: those of
-/// passes, stage kSimplify.
+/// Runs `passes` in order, except `disabled` ones, and returns a report of each. Errors, all of
+/// stage kSimplify, with the pass and the node: kInternal if a pass makes an invalid graph;
+/// kInvalidModel or kUnsupported if inference refuses the rewritten graph, kUnsupported also if the
+/// quota is exhausted. The graph is then partly rewritten, so callers drop it.
 Result<std::vector<PassReport>> run_passes(std::span<const Pass> passes, Graph& graph,
                                            const PassContext& context,
                                            std::span<const std::string> disabled = {});

@@ -1,7 +1,8 @@
 // Scalar activation functions as ONNX defines them, and activate(), which chooses one: for nodes of
-// activations, and for epilogues, which kernels apply to their results. T is float or double,
-// computed in T without wider intermediates. Pure. Reference kernels call these for each element;
-// kernels/cpu/math_inl.h has vectorised forms of them, whose results may differ by a few ulp.
+// activations, and for epilogues, which kernels apply to their results. T is float or double, for
+// clip_of() and activate() also an integer type; computed in T without wider intermediates. Pure.
+// Reference kernels call these for each element; kernels/cpu/math_inl.h has vectorised forms of
+// them, whose results may differ by a few ulp.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Conversion of real numbers to quantised integers, access to integers of 2 to 32 bits, and the
 // scale that belongs to each element. A quantised q represents (q - zero point) * scale. For the
-// reference kernels of QuantizeLinear, DequantizeLinear, MatMulNBits and integer products. Pure.
+// reference kernels of QuantizeLinear, DequantizeLinear, MatMulNBits and integer products; only
+// files of this folder include it. Pure.
 #pragma once
 
 #include <algorithm>

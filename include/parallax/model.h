@@ -162,7 +162,8 @@ class Model {
   const LoadTimes& load_times() const;
   /// The file's statements about itself; the reference stays valid while the model lives.
   const ModelMetadata& metadata() const;
-  /// Returns the use of the cache by this model's sessions so far; empty without a cache.
+  /// Returns the use of the cache by this model's sessions so far; empty without a cache, if
+  /// memory runs out, and in a child of an unsafe fork.
   CacheReport cache() const;
 
   struct Impl;
@@ -266,7 +267,7 @@ struct FileReport {
 /// LoadOptions::section, but without one a container of several models is no error. Thread-safe.
 /// Errors: kIo; kInvalidModel if the file is damaged, not a model, or a container without one;
 /// kUnsupported if the container's models are compressed, and for bodies nested more than 64 deep;
-/// kOutOfMemory; those of LoadOptions::section.
+/// kOutOfMemory; those of LoadOptions::section. In a child of fork(): as Session (session.h).
 Result<FileReport> inspect_file(const std::filesystem::path& path, const std::string& section = {});
 /// Does the same for the contents of a file, which it reads during the call only. Errors: as above;
 /// kInvalidInput for bytes without memory.

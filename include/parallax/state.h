@@ -51,8 +51,9 @@ class State {
   Result<State> copy() const;
 
   /// Copies `value` as the value of a tied input in the next run; waits for a run on this State.
-  /// Errors: kInvalidInput for an input that is not tied, and for a dtype, rank or fixed dimension
-  /// that is not the input's; kOutOfMemory, kBudgetExceeded.
+  /// Errors: kInvalidInput for an input that is not tied, for a dtype, rank or fixed dimension that
+  /// is not the input's, and for memory that is null, not dense or not aligned; kOutOfMemory,
+  /// kBudgetExceeded.
   Status set(std::string_view input, const TensorView& value);
   /// Returns a copy of the value that the next run reads. Errors: kInvalidInput for an input that
   /// is not tied, and if no run or set() has given it a value since the State was created or reset,

@@ -2,8 +2,8 @@
 // functions.
 //
 // For estimates, quotas and indices that are limited later, where "too much" is all that a number
-// beyond 63 bits needs to say. A size that memory is allocated by is a product of base/checked.h by
-// 2 or more, which gives nullopt for the largest number from here.
+// beyond 63 bits needs to say. Never the size of an allocation, unless base/checked.h multiplies it
+// by 2 or more: that gives nullopt for the largest number.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Sizes of an LSTM, GRU or RNN and offsets in its tensors, for the kernels of every library. Pure.
-// A kernel reads the shape when it is made; its tiles use the offsets.
+// Sizes of an LSTM, GRU or RNN and offsets in its tensors, for reference and CPU kernels. Pure. A
+// kernel reads the shape when it is made; its tiles use the offsets.
 #pragma once
 
 #include <algorithm>

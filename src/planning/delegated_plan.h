@@ -101,8 +101,10 @@ Result<DelegatedPlan> plan_for_delegates(const Graph& canonical, const Graph& lo
                                          const Binding& binding,
                                          std::span<const NamedDelegate> delegates,
                                          const PlanOptions& plan, const DelegatedOptions& options);
-/// Plans the regions alone: without `bound` and `program`. Errors: as plan_for_delegate();
-/// kUnsupported for several delegates if a pinned plan does not name the delegate of each region.
+/// Plans the regions alone: without `bound` and `program`. Errors: those of run_passes()
+/// (simplify/pass.h) and concrete_shapes() (ir/graph.h); kIo and kInvalidInput for a calibration;
+/// kInvalidInput if a pinned region has nodes that the delegate does not run; kUnsupported for
+/// several delegates if a pinned plan does not name the delegate of each region.
 Result<DelegatedPlan> place_for_delegates(const Graph& canonical, const Graph& lowered,
                                           const Binding& binding,
                                           std::span<const NamedDelegate> delegates,

@@ -47,7 +47,7 @@ T gelu_tanh_of(T x) {
 }
 /// x * max(0, min(1, x / 6 + 0.5)). ONNX fixes these two numbers for HardSwish, unlike for
 /// HardSigmoid, which has attributes alpha and beta. The factor 1 / 6 is rounded to T before the
-/// product.
+/// product. -inf gives NaN, as -inf * 0 does.
 template <class T>
 T hard_swish_of(T x) {
   return x * std::clamp(x * (T{1} / T{6}) + T{0.5}, T{0}, T{1});

@@ -94,12 +94,13 @@ struct RuntimeOptions {
   /// follow from these. It is created if it is missing; processes of one user may share it. Each
   /// model has one file there for each instruction set. The first run writes the file, and later
   /// ones if an eighth of the packed weights is new; Planner::plan() writes it without packed
-  /// weights. The file is named after the model's path; for a model from memory after the hash of
-  /// its bytes, which costs 25 ms for 265 MB at each load, and after its folder of external
-  /// weights. A user who can write to the folder can change what models compute. Its files may be
-  /// removed or replaced at any time. While a model loaded from one lives, the file must not be
-  /// truncated or written to: the system would end the process (SIGBUS). Parallax only replaces
-  /// files. A cache that cannot be used is no error: Model::cache() says why. Empty: no cache.
+  /// weights, unless it plans for a delegate or a profile. The file is named after the model's
+  /// path; for a model from memory after the hash of its bytes, which costs 25 ms for 265 MB at
+  /// each load, and after its folder of external weights. A user who can write to the folder can
+  /// change what models compute. Its files may be removed or replaced at any time. While a model
+  /// loaded from one lives, the file must not be truncated or written to: the system would end the
+  /// process (SIGBUS). Parallax only replaces files. A cache that cannot be used is no error:
+  /// Model::cache() says why. Empty: no cache.
   std::filesystem::path cache = {};
   /// Shared objects with delegates (parallax/delegate.h). They are loaded when a delegate is first
   /// requested, and stay loaded; delegates() says why one cannot be. They are code of this process:

@@ -23,8 +23,8 @@ class Logger {
 
   /// Write a message, which need not outlive the call. REQUIRES, as the log is foreign code: the
   /// calling thread holds no lock but turns, under which slow work is done (base/lock_order.h);
-  /// builds with assertions check it. An info tells what the library does, a warning what it could
-  /// not do as asked.
+  /// builds with assertions check it if there is a log. An info tells what the library does, a
+  /// warning what it could not do as asked.
   void info(std::string_view message) const noexcept { write(LogLevel::kInfo, message); }
   void warn(std::string_view message) const noexcept { write(LogLevel::kWarning, message); }
 

@@ -1,6 +1,6 @@
 // Helpers of the reference kernels: element types as C++ types, errors, element access. Only
-// kernels/ includes this. Functions are pure. Tiles of reference kernels are cut by shapes and by
-// constants such as those below, never by caches or instruction sets.
+// kernels/ and delegates/opencl include this. Functions are pure. Tiles of reference kernels are
+// cut by shapes and by constants such as those below, never by caches or instruction sets.
 #pragma once
 
 #include <algorithm>

@@ -24,12 +24,15 @@ inline Graph graph_of(const std::string& text) {
   return *std::move(graph);
 }
 
-/// "Conv Relu": the graph's operators, in order.
-inline std::string operators_of(const Graph& graph) {
+/// The texts of the graph's nodes, in order: "Conv Relu" if each is that of its operator.
+template <class TextOf>
+std::string texts_of(const Graph& graph, const TextOf& text_of) {
   std::string text;
-  for (const Node& node : graph.nodes)
-    text += (text.empty() ? "" : " ") + std::string(to_string(node.op));
+  for (const Node& node : graph.nodes) text += (text.empty() ? "" : " ") + text_of(node);
   return text;
+}
+inline std::string operators_of(const Graph& graph) {
+  return texts_of(graph, [](const Node& node) { return std::string(to_string(node.op)); });
 }
 
 /// Returns the remaining operators and the outputs: "Relu Add -> y, x".

@@ -69,9 +69,8 @@ Content product_sizes(const Graph& graph, const Node& node, const EinsumEquation
   std::vector<Expr> sizes(kEinsumLabels, Expr(-1));
   for (std::size_t i = 0; i < 2; ++i) {
     const Shape& shape = graph.values[node.inputs[i]].shape;
+    if (!known_before_runs(graph, shape)) return std::nullopt;
     for (std::size_t axis = 0; axis < shape.size(); ++axis) {
-      for (const SymbolId id : shape[axis].symbols())
-        if (graph.symbols[id].kind != SymbolKind::kInput) return std::nullopt;
       Expr& size = sizes[static_cast<std::size_t>(equation.inputs[i][axis])];
       if (!(size == Expr(-1)) && !(size == shape[axis])) return std::nullopt;
       size = shape[axis];
@@ -89,13 +88,8 @@ Labels joined_labels(std::initializer_list<const Labels*> lists) {
 /// Writes the nodes of one product.
 class EinsumParts {
  public:
-  EinsumParts(Graph& graph, UniqueNames& names, Parts& parts, ProductLabels labels,
-              std::vector<Expr> sizes)
-      : graph_(graph),
-        names_(names),
-        parts_(parts),
-        labels_(std::move(labels)),
-        sizes_(std::move(sizes)) {}
+  EinsumParts(Parts& parts, ProductLabels labels, std::vector<Expr> sizes)
+      : parts_(parts), labels_(std::move(labels)), sizes_(std::move(sizes)) {}
 
   void write(const EinsumEquation& equation) {
     const ProductLabels& l = labels_;
@@ -121,7 +115,9 @@ class EinsumParts {
     const bool reshapes = merges_rows || l.columns.size() != 1;
     const bool transposes = order != equation.output;
     finish(OpKind::kMatMul, {a, b}, {}, reshapes || transposes);
-    if (reshapes) finish(OpKind::kReshape, {last_, shape_value(y_shape)}, exact(), transposes);
+    if (reshapes)
+      finish(OpKind::kReshape, parts_.reshape_inputs(last_, y_shape), Parts::exact_shape(),
+             transposes);
     if (transposes) {
       Attributes perm;
       set_param(perm, &TransposeParams::perm, permutation(order, equation.output));
@@ -130,12 +126,6 @@ class EinsumParts {
   }
 
  private:
-  /// Returns attributes of a Reshape in which a size of 0 means 0.
-  static Attributes exact() {
-    Attributes attributes;
-    set_param(attributes, &ReshapeParams::allowzero, true);
-    return attributes;
-  }
   static Labels joined(const Labels& a, const Labels& b) { return joined_labels({&a, &b}); }
   Shape sizes_of(const Labels& labels) const {
     Shape shape;
@@ -156,21 +146,8 @@ class EinsumParts {
                   const Shape& shape) {
     ValueId value = parts_.input(i);
     if (from != to) value = parts_.transposed(value, permutation(from, to));
-    return reshapes ? parts_.op(OpKind::kReshape, {value, shape_value(shape)}, exact()) : value;
-  }
-  /// Returns the shape as an input of Reshape.
-  ValueId shape_value(const Shape& shape) {
-    std::vector<std::int64_t> numbers;
-    for (const Expr& size : shape)
-      if (const auto number = size.constant()) numbers.push_back(*number);
-    if (numbers.size() == shape.size()) return parts_.ints(numbers);
-    Value value;
-    value.name = names_.make(parts_.node().name + "/shape");
-    value.kind = ValueKind::kSymbolic;
-    value.dtype = DType::kI64;
-    value.shape = {Expr(static_cast<std::int64_t>(shape.size()))};
-    value.content = shape;
-    return graph_.values.push_back(std::move(value));
+    if (!reshapes) return value;
+    return parts_.op(OpKind::kReshape, parts_.reshape_inputs(value, shape), Parts::exact_shape());
   }
   void finish(OpKind op, std::vector<ValueId> inputs, Attributes attributes, bool more) {
     if (more) {
@@ -180,8 +157,6 @@ class EinsumParts {
     }
   }
 
-  Graph& graph_;
-  UniqueNames& names_;
   Parts& parts_;
   ProductLabels labels_;
   std::vector<Expr> sizes_;
@@ -203,7 +178,7 @@ std::optional<std::vector<Node>> expanded(Graph& graph, UniqueNames& names, cons
   if (!sizes || labels->batch.size() + labels->rows.size() + 2 > Dims::kMaxRank)
     return std::nullopt;
   Parts parts(graph, names, node);
-  EinsumParts(graph, names, parts, *std::move(labels), *std::move(sizes)).write(*equation);
+  EinsumParts(parts, *std::move(labels), *std::move(sizes)).write(*equation);
   return parts.take();
 }
 
@@ -211,20 +186,13 @@ std::optional<std::vector<Node>> expanded(Graph& graph, UniqueNames& names, cons
 
 Result<int> expand_einsum(Graph& graph, const PassContext&) {
   UniqueNames names(graph);
-  IdVector<NodeId, Node> nodes;
-  int changes = 0;
-  for (Node& node : graph.nodes) {
-    auto parts = expanded(graph, names, node);
-    if (!parts) {
-      nodes.push_back(std::move(node));
-      continue;
-    }
-    ++changes;
-    for (Node& part : *parts) nodes.push_back(std::move(part));
-  }
-  graph.nodes = std::move(nodes);
+  std::vector<ReplacedNode> replaced;
+  for (const NodeId id : graph.nodes.ids())
+    if (auto parts = expanded(graph, names, graph.nodes[id]))
+      replaced.push_back({id, *std::move(parts)});
+  const auto changes = static_cast<int>(replaced.size());
   if (changes == 0) return 0;
-  erase_unused(graph);
+  put_parts(graph, std::move(replaced));
   PX_RETURN_IF_ERROR(infer_graph(graph));
   return changes;
 }

@@ -27,6 +27,8 @@ constexpr Pass kPasses[] = {
     {"fold_dequantised", fold_dequantised},
     // Before all that looks for matrix products.
     {"expand_einsum", expand_einsum, {OpKind::kEinsum}},
+    // Before fuse_matmul_bias and fuse_activation: a lookup adds no bias and has no activation.
+    {"gather_one_hot", gather_one_hot, {OpKind::kOneHot, OpKind::kEqual}},
     // The resulting Conv is treated like any other by all later passes.
     {"turn_conv_transpose", turn_conv_transpose, {OpKind::kConvTranspose}},
     // Before fuse_activation: a normalisation stands between convolution and activation.

@@ -15,6 +15,7 @@ Result<int> integer_clusters(Graph& graph, const PassContext& context);
 Result<int> fuse_dynamic_products(Graph& graph, const PassContext& context);
 Result<int> fuse_byte_tables(Graph& graph, const PassContext& context);
 Result<int> expand_einsum(Graph& graph, const PassContext& context);
+Result<int> gather_one_hot(Graph& graph, const PassContext& context);
 Result<int> absorb_transposes(Graph& graph, const PassContext& context);
 Result<int> layout_nhwc(Graph& graph, const PassContext& context);
 Result<int> compose_movement(Graph& graph, const PassContext& context);

@@ -105,6 +105,41 @@ ValueId Parts::transposed(ValueId value, std::vector<std::int64_t> perm) {
   return op(OpKind::kTranspose, {value}, std::move(attributes));
 }
 
+std::vector<ValueId> Parts::reshape_inputs(ValueId value, const Shape& shape) {
+  std::vector<std::int64_t> numbers;
+  for (const Expr& size : shape)
+    if (const auto number = size.constant()) numbers.push_back(*number);
+  if (numbers.size() == shape.size()) return {value, ints(numbers)};
+  Value sizes;
+  sizes.name = names_.make(node_.name + "/shape");
+  sizes.kind = ValueKind::kSymbolic;
+  sizes.dtype = DType::kI64;
+  sizes.shape = {Expr(static_cast<std::int64_t>(shape.size()))};
+  sizes.content = shape;
+  return {value, graph_.values.push_back(std::move(sizes))};
+}
+
+Attributes Parts::exact_shape() {
+  Attributes attributes;
+  set_param(attributes, &ReshapeParams::allowzero, true);
+  return attributes;
+}
+
+void put_parts(Graph& graph, std::vector<ReplacedNode> replaced) {
+  IdVector<NodeId, Node> nodes;
+  auto next = replaced.begin();
+  for (const NodeId id : graph.nodes.ids()) {
+    if (next == replaced.end() || next->node != id) {
+      nodes.push_back(std::move(graph.nodes[id]));
+      continue;
+    }
+    for (Node& part : next->parts) nodes.push_back(std::move(part));
+    ++next;
+  }
+  graph.nodes = std::move(nodes);
+  erase_unused(graph);
+}
+
 std::span<const Decomposition> pattern_decompositions() { return kPatterns; }
 
 Result<int> decompose(Graph& graph, std::span<const Decomposition> forms) {

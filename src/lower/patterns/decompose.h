@@ -40,6 +40,11 @@ class Parts {
   ValueId ints(const std::vector<std::int64_t>& elements);
   /// Returns the value with its axes permuted.
   ValueId transposed(ValueId value, std::vector<std::int64_t> perm);
+  /// Returns the inputs of a Reshape to `shape`, with exact_shape() as its attributes. REQUIRES:
+  /// known_before_runs().
+  std::vector<ValueId> reshape_inputs(ValueId value, const Shape& shape);
+  /// Returns attributes of a Reshape in which a size of 0 means 0.
+  static Attributes exact_shape();
 
   std::vector<Node> take() { return std::move(nodes_); }
 
@@ -49,6 +54,15 @@ class Parts {
   const Node node_;
   std::vector<Node> nodes_;
 };
+
+/// Parts that replace a node, in order.
+struct ReplacedNode {
+  NodeId node;
+  std::vector<Node> parts;
+};
+/// Replaces nodes by their parts, and removes nodes that are no longer needed: all ids may change.
+/// Types and shapes of new values are not inferred. `replaced` is in order of ids.
+void put_parts(Graph& graph, std::vector<ReplacedNode> replaced);
 
 /// One way in which a node is fused. A node may be fused in several ways: its parts are then fused
 /// in the remaining ways. Both functions are pure; `write` is called only for nodes for which

@@ -12,17 +12,11 @@ namespace {
 
 /// "Conv [Mul Tanh](2) Exp": a chain of two outputs between two nodes.
 std::string with_chains(const Graph& graph) {
-  std::string text;
-  for (const Node& node : graph.nodes) {
-    if (!text.empty()) text += ' ';
-    if (node.op != OpKind::kElementwiseChain) {
-      text += to_string(node.op);
-      continue;
-    }
-    text += chain_text(node);
-    if (node.outputs.size() > 1) text += "(" + std::to_string(node.outputs.size()) + ")";
-  }
-  return text;
+  return texts_of(graph, [](const Node& node) {
+    if (node.op != OpKind::kElementwiseChain) return std::string(to_string(node.op));
+    const std::size_t results = node.outputs.size();
+    return chain_text(node) + (results > 1 ? "(" + std::to_string(results) + ")" : "");
+  });
 }
 
 struct ChainCase {

@@ -16,7 +16,6 @@
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
 #include "ops/params/window.h"
-#include "simplify/rewrite.h"
 
 namespace parallax {
 namespace {
@@ -90,21 +89,18 @@ std::optional<std::pair<NodeId, Activation>> activation_behind(const Graph& grap
 }  // namespace
 
 Result<int> fuse_conv_residual(Graph& graph, const PassContext& context) {
-  const Readers readers(graph);
-  int changes = 0;
-  for (const NodeId id : graph.nodes.ids()) {
-    const auto found = match_conv(graph, readers, context, graph.nodes[id]);
-    if (!found) continue;
-    std::vector<ValueId> inputs = found->conv->inputs;
-    inputs.resize(kConvResidual);
-    inputs.push_back(found->residual);
-    const auto behind = activation_behind(graph, readers, graph.nodes[id].outputs[0]);
-    rewrite_node(graph, behind ? behind->first : id, OpKind::kConv, std::move(inputs),
-                 found->conv->attributes, {behind ? behind->second : Activation{}});
-    ++changes;
-  }
-  if (changes > 0) erase_unused(graph);
-  return changes;
+  const auto match = [&](const Readers& readers, const Node& node) {
+    return match_conv(graph, readers, context, node);
+  };
+  return rewrite_matches(
+      graph, match, [&](const Readers& readers, NodeId id, const ConvResidual& found) {
+        std::vector<ValueId> inputs = found.conv->inputs;
+        inputs.resize(kConvResidual);
+        inputs.push_back(found.residual);
+        const auto behind = activation_behind(graph, readers, graph.nodes[id].outputs[0]);
+        rewrite_node(graph, behind ? behind->first : id, OpKind::kConv, std::move(inputs),
+                     found.conv->attributes, {behind ? behind->second : Activation{}});
+      });
 }
 
 void decompose_conv_residual(Parts& parts) {

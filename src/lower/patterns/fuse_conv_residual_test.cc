@@ -10,15 +10,12 @@ namespace {
 
 /// "Conv+r[Relu]": the operators in order, with the residual and the activation of a convolution.
 std::string with_residuals(const Graph& graph) {
-  std::string text;
-  for (const Node& node : graph.nodes) {
-    text += (text.empty() ? "" : " ") + std::string(to_string(node.op));
-    if (node.op == OpKind::kConv && node.inputs.size() == 4)
-      text += "+" + graph.values[node.inputs[3]].name;
+  return texts_of(graph, [&](const Node& node) {
+    const bool adds = node.op == OpKind::kConv && node.inputs.size() == 4;
     const Activation& activation = node.epilogue.activation;
-    if (activation) text += "[" + std::string(to_string(activation.op)) + "]";
-  }
-  return text;
+    return std::string(to_string(node.op)) + (adds ? "+" + graph.values[node.inputs[3]].name : "") +
+           (activation ? "[" + std::string(to_string(activation.op)) + "]" : "");
+  });
 }
 
 struct ConvResidualCase {

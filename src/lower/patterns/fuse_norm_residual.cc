@@ -12,7 +12,6 @@
 #include "lower/patterns/decompose.h"
 #include "lower/patterns/fuse_util.h"
 #include "lower/patterns/patterns.h"
-#include "simplify/rewrite.h"
 
 namespace parallax {
 namespace {
@@ -54,20 +53,15 @@ std::optional<ResidualMatch> match_residual(const Graph& graph, const Readers& r
 }  // namespace
 
 Result<int> fuse_norm_residual(Graph& graph, const PassContext& context) {
-  const Readers readers(graph);
-  int changes = 0;
-  for (const NodeId id : graph.nodes.ids()) {
-    const auto found = match_residual(graph, readers, context, graph.nodes[id]);
-    if (!found) continue;
-    std::vector<ValueId> inputs = found->norm->inputs;
+  const auto match = [&](const Readers& readers, const Node& node) {
+    return match_residual(graph, readers, context, node);
+  };
+  return rewrite_matches(graph, match, [&](const Readers&, NodeId id, const ResidualMatch& found) {
+    std::vector<ValueId> inputs = found.norm->inputs;
     inputs.resize(kResidual);
-    inputs.push_back(found->residual);
-    rewrite_node(graph, id, OpKind::kLayerNormalization, std::move(inputs),
-                 found->norm->attributes);
-    ++changes;
-  }
-  if (changes > 0) erase_unused(graph);
-  return changes;
+    inputs.push_back(found.residual);
+    rewrite_node(graph, id, OpKind::kLayerNormalization, std::move(inputs), found.norm->attributes);
+  });
 }
 
 void decompose_norm_residual(Parts& parts) {

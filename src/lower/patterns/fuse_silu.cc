@@ -10,7 +10,6 @@
 #include "lower/patterns/patterns.h"
 #include "ops/activation.h"
 #include "ops/params/activation.h"
-#include "simplify/rewrite.h"
 
 namespace parallax {
 namespace {
@@ -65,18 +64,14 @@ std::optional<Silu> silu_of(const Graph& graph, const Readers& readers, const Pa
 }  // namespace
 
 Result<int> fuse_silu(Graph& graph, const PassContext& context) {
-  const Readers readers(graph);
-  int changes = 0;
-  for (const NodeId id : graph.nodes.ids()) {
-    const auto silu = silu_of(graph, readers, context, graph.nodes[id]);
-    if (!silu) continue;
+  const auto match = [&](const Readers& readers, const Node& node) {
+    return silu_of(graph, readers, context, node);
+  };
+  return rewrite_matches(graph, match, [&](const Readers&, NodeId id, const Silu& silu) {
     Attributes attributes;
-    if (silu->alpha != 1) set_param(attributes, &AlphaParams::alpha, silu->alpha);
-    rewrite_node(graph, id, OpKind::kSilu, {silu->x}, std::move(attributes));
-    ++changes;
-  }
-  if (changes > 0) erase_unused(graph);
-  return changes;
+    if (silu.alpha != 1) set_param(attributes, &AlphaParams::alpha, silu.alpha);
+    rewrite_node(graph, id, OpKind::kSilu, {silu.x}, std::move(attributes));
+  });
 }
 
 void decompose_silu(Parts& parts) {

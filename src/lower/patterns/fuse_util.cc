@@ -47,6 +47,13 @@ const Node* inner_node(const Graph& graph, const Readers& readers, ValueId value
   return readers.single(value) ? produced_by(graph, value, kind) : nullptr;
 }
 
+bool known_before_runs(const Graph& graph, const Shape& shape) {
+  for (const Expr& size : shape)
+    for (const SymbolId id : size.symbols())
+      if (graph.symbols[id].kind != SymbolKind::kInput) return false;
+  return true;
+}
+
 const Constant* float_constant(const Graph& graph, ValueId value) {
   if (!value.valid()) return nullptr;
   const auto& constant = graph.values[value].constant;

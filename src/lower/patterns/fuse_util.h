@@ -8,11 +8,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/name_hashes.h"
 #include "base/name_map.h"
 #include "ir/graph.h"
+#include "simplify/rewrite.h"
 
 namespace parallax {
 
@@ -40,6 +42,8 @@ const Node* produced_by(const Graph& graph, ValueId value, OpKind kind);
 /// Returns produced_by() if only one node reads `value`, and it is no graph output: only then does
 /// fusing save the node.
 const Node* inner_node(const Graph& graph, const Readers& readers, ValueId value, OpKind kind);
+/// Returns whether no size of `shape` becomes known only during a run.
+bool known_before_runs(const Graph& graph, const Shape& shape);
 /// Returns the constant behind `value`, if it is one of type f32; otherwise null.
 const Constant* float_constant(const Graph& graph, ValueId value);
 /// Returns the number in an f32 constant of one element; nullopt otherwise.
@@ -76,5 +80,22 @@ ValueId add_constant(Graph& graph, UniqueNames& names, std::string_view name, Co
 /// stay. Inputs that were read before may become unused.
 void rewrite_node(Graph& graph, NodeId last, OpKind op, std::vector<ValueId> inputs,
                   Attributes attributes, const Epilogue& epilogue = {});
+
+/// Calls `match(readers, node)` for each node, in order, and `rewrite(readers, id, found)` for what
+/// it returns, an optional. Removes nodes that are no longer needed; returns the number of matches.
+/// `readers` are those before the first rewrite.
+template <class Match, class Rewrite>
+int rewrite_matches(Graph& graph, const Match& match, const Rewrite& rewrite) {
+  const Readers readers(graph);
+  int changes = 0;
+  for (const NodeId id : graph.nodes.ids()) {
+    if (const auto found = match(readers, std::as_const(graph.nodes[id]))) {
+      rewrite(readers, id, *found);
+      ++changes;
+    }
+  }
+  if (changes > 0) erase_unused(graph);
+  return changes;
+}
 
 }  // namespace parallax

@@ -11,6 +11,7 @@
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/convolution/column_loops.h"
+#include "kernels/cpu/convolution/filters.h"
 #include "kernels/cpu/convolution/window_convolution.h"
 #include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/gemm/cut.h"
@@ -188,17 +189,36 @@ struct RowOrder {
   }
 };
 
+/// Channels whose rows of a panel stay in the first-level cache.
+constexpr std::int64_t kRowsTogether = 32;
+
 void pack_panel(const ConvolutionShape& shape, const PackedMatrix& matrix, std::int64_t p,
-                const std::byte* source, float* to) {
+                const Filters& filters, float* to) {
   const RowOrder order{shape};
-  const std::int64_t stride = matrix.stride(p);
-  source += matrix.column(p) * matrix.depth * kFloatBytes;
+  const std::int64_t stride = matrix.stride(p), first = matrix.column(p), width = matrix.width(p);
   std::fill_n(to, matrix.depth * stride, 0.0F);
-  for (std::int64_t k = 0; k < matrix.width(p); ++k)
-    for (std::int64_t c = 0; c < shape.in_channels; ++c)
-      for (std::int64_t i = 0; i < shape.kernel[0]; ++i)
-        for (std::int64_t j = 0; j < shape.kernel[1]; ++j, source += kFloatBytes)
-          std::memcpy(to + order(i, j, c) * stride + k, source, sizeof(float));
+  const auto copy = [&](std::int64_t k, std::int64_t c, std::int64_t i, std::int64_t j) {
+    std::memcpy(to + order(i, j, c) * stride + k, filters.at(first + k, c, i * shape.kernel[1] + j),
+                sizeof(float));
+  };
+  const auto for_taps = [&shape](const auto& body) {
+    for (std::int64_t i = 0; i < shape.kernel[0]; ++i)
+      for (std::int64_t j = 0; j < shape.kernel[1]; ++j) body(i, j);
+  };
+  // In the order in which the elements lie.
+  if (filters.tap < filters.channel) {
+    for (std::int64_t k = 0; k < width; ++k)
+      for (std::int64_t c = 0; c < shape.in_channels; ++c)
+        for_taps([&](std::int64_t i, std::int64_t j) { copy(k, c, i, j); });
+    return;
+  }
+  for (std::int64_t begin = 0; begin < shape.in_channels; begin += kRowsTogether) {
+    const std::int64_t end = std::min(begin + kRowsTogether, shape.in_channels);
+    for_taps([&](std::int64_t i, std::int64_t j) {
+      for (std::int64_t k = 0; k < width; ++k)
+        for (std::int64_t c = begin; c < end; ++c) copy(k, c, i, j);
+    });
+  }
 }
 
 /// The packed weights of a convolution, and the activation of its sums.
@@ -220,13 +240,13 @@ Result<std::optional<ColumnWeights>> column_weights(const KernelRequest& request
       fmt::format("columns {}x{}x{}x{} {}", shape.out_channels, shape.in_channels, shape.kernel[0],
                   shape.kernel[1], shape.dilation[1] == 1);
   // Captures by value: packing may wait until all kernels of a model are made.
-  const auto fill = [shape, source = w.data](const PackedMatrix& matrix, std::int64_t p,
-                                             float* to) {
-    pack_panel(shape, matrix, p, source, to);
+  const auto fill = [shape, filters = filters_of(w)](const PackedMatrix& matrix, std::int64_t p,
+                                                     float* to) {
+    pack_panel(shape, matrix, p, filters, to);
   };
   PX_ASSIGN(PackedMatrix matrix,
             pack_matrix(PackedMatrix(gemm_type(request.precision), depth, shape.out_channels),
-                        w.data, layout, fill, request.packed));
+                        w.data, layout, fill, request.packed, filters_of(w).instead()));
   return ColumnWeights{std::move(matrix), *activation};
 }
 

@@ -8,6 +8,7 @@
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
 #include "kernels/cpu/convolution/depthwise_loops.h"
+#include "kernels/cpu/convolution/filters.h"
 #include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/tiles.h"
 
@@ -94,13 +95,14 @@ Result<std::unique_ptr<Kernel>> make_depthwise_convolution(const KernelRequest& 
   const std::int64_t taps = shape.kernel[0] * shape.kernel[1];
   const std::string layout = fmt::format("depthwise {}x{}", taps, channels);
   // Captures by value: packing may wait until all kernels of a model are made.
-  const auto pack = [taps, channels, source = request.inputs[1].data](std::byte* to) {
+  const auto pack = [taps, channels, filters = filters_of(request.inputs[1])](std::byte* to) {
     for (std::int64_t t = 0; t < taps; ++t)
       for (std::int64_t c = 0; c < channels; ++c, to += kFloatBytes)
-        std::memcpy(to, source + (c * taps + t) * kFloatBytes, sizeof(float));
+        std::memcpy(to, filters.at(c, 0, t), sizeof(float));
   };
   PX_ASSIGN(auto weights, request.packed.get(request.inputs[1].data, layout,
-                                             request.inputs[1].elements() * kFloatBytes, pack));
+                                             request.inputs[1].elements() * kFloatBytes, pack,
+                                             filters_of(request.inputs[1]).instead()));
   return std::make_unique<DepthwiseConvolution>(shape, *activation, std::move(weights));
 }
 

@@ -9,6 +9,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
+#include "kernels/cpu/convolution/filters.h"
 #include "kernels/cpu/flush_denormals.h"
 #include "kernels/cpu/gemm/f32_loops.h"
 #include "kernels/cpu/tiles.h"
@@ -247,20 +248,16 @@ class WinogradConvolution final : public Kernel {
 /// Packs weights panel after panel; a panel holds, point after point, a matrix [channels, width of
 /// the panel].
 void pack_weights(const ConvolutionShape& shape, WinogradForm form, const Panels& panels,
-                  const std::byte* source, float* to) {
+                  const Filters& filters, float* to) {
   const WinogradSizes sizes = winograd_sizes(form);
-  const std::int64_t filter_bytes =
-      shape.in_channels * shape.kernel[0] * shape.kernel[1] * kFloatBytes;
-  const std::int64_t channel_bytes = filter_bytes / shape.in_channels;
   for (std::int64_t p = 0; p < panels.count; ++p) {
     const std::int64_t begin = panels.begin(p), width = panels.width(p);
     const std::int64_t count = std::min(width, shape.out_channels - begin);
     const std::int64_t size = sizes.matrices * shape.in_channels * width;
     if (count < width) std::fill_n(to, size, 0.0F);
     for (std::int64_t c = 0; c < shape.in_channels; ++c)
-      winograd_weights(form, source + begin * filter_bytes + c * channel_bytes,
-                       to_size(filter_bytes), to_size(count), to + c * width,
-                       to_size(shape.in_channels * width));
+      winograd_weights(form, {filters.at(begin, c, 0), filters.filter, filters.tap, count},
+                       to + c * width, to_size(shape.in_channels * width));
     to += size;
   }
 }
@@ -333,10 +330,11 @@ Result<std::unique_ptr<Kernel>> make_winograd(const KernelRequest& request,
   if (!bytes) return not_covered();
   const std::string layout = fmt::format("winograd {} {}x{} panels {}", static_cast<int>(form),
                                          shape.in_channels, shape.out_channels, panels.widest());
-  const std::byte* const source = request.inputs[1].data;
-  PX_ASSIGN(auto weights, request.packed.get(source, layout, *bytes, [=](std::byte* to) {
-    pack_weights(shape, form, panels, source, reinterpret_cast<float*>(to));
-  }));
+  const auto pack = [shape, form, panels, filters = filters_of(request.inputs[1])](std::byte* to) {
+    pack_weights(shape, form, panels, filters, reinterpret_cast<float*>(to));
+  };
+  PX_ASSIGN(auto weights, request.packed.get(request.inputs[1].data, layout, *bytes, pack,
+                                             filters_of(request.inputs[1]).instead()));
   return std::make_unique<WinogradConvolution>(shape, form, *cut, *activation, std::move(weights));
 }
 

@@ -194,18 +194,20 @@ HWY_INLINE void transform_taps(const double* HWY_RESTRICT x, std::size_t x_step,
 }
 
 template <class H, class W>
-HWY_NOINLINE void transform_weights(const std::byte* from, std::size_t filter_stride,
-                                    std::size_t filters, float* HWY_RESTRICT to,
+HWY_NOINLINE void transform_weights(const ChannelFilters& from, float* HWY_RESTRICT to,
                                     std::size_t stride) {
   constexpr std::size_t kTaps = H::kTaps * W::kTaps;
+  const auto filters = static_cast<std::size_t>(from.count);
   for (std::size_t begin = 0; begin < filters; begin += kFilters) {
     const std::size_t count = HWY_MIN(kFilters, filters - begin);
     double taps[kTaps * kFilters] = {};
     for (std::size_t k = 0; k < count; ++k) {
-      float filter[kTaps];
-      std::memcpy(filter, from + (begin + k) * filter_stride, sizeof(filter));
-      for (std::size_t t = 0; t < kTaps; ++t)
-        taps[t * kFilters + k] = static_cast<double>(filter[t]);
+      const std::byte* tap = from.data + static_cast<std::int64_t>(begin + k) * from.filter;
+      for (std::size_t t = 0; t < kTaps; ++t, tap += from.tap) {
+        float number;
+        std::memcpy(&number, tap, sizeof(number));
+        taps[t * kFilters + k] = static_cast<double>(number);
+      }
     }
     double rows[H::kMatrices * W::kTaps * kFilters], points[H::kMatrices * W::kMatrices * kFilters];
     for (std::size_t t = 0; t < W::kTaps; ++t)
@@ -251,11 +253,10 @@ void winograd_output_loop(WinogradForm form, const float* from, std::size_t stri
   });
 }
 
-void winograd_weights_loop(WinogradForm form, const std::byte* from, std::size_t filter_stride,
-                           std::size_t filters, float* to, std::size_t stride) {
-  with_axes(form, [&](auto h, auto w) {
-    transform_weights<decltype(h), decltype(w)>(from, filter_stride, filters, to, stride);
-  });
+void winograd_weights_loop(WinogradForm form, const ChannelFilters& from, float* to,
+                           std::size_t stride) {
+  with_axes(form,
+            [&](auto h, auto w) { transform_weights<decltype(h), decltype(w)>(from, to, stride); });
 }
 
 }  // namespace HWY_NAMESPACE
@@ -292,9 +293,9 @@ void winograd_output(WinogradForm form, const float* from, std::size_t stride, s
   HWY_DYNAMIC_DISPATCH(winograd_output_loop)(form, from, stride, columns, bias, to);
 }
 
-void winograd_weights(WinogradForm form, const std::byte* from, std::size_t filter_stride,
-                      std::size_t filters, float* to, std::size_t stride) {
-  HWY_DYNAMIC_DISPATCH(winograd_weights_loop)(form, from, filter_stride, filters, to, stride);
+void winograd_weights(WinogradForm form, const ChannelFilters& from, float* to,
+                      std::size_t stride) {
+  HWY_DYNAMIC_DISPATCH(winograd_weights_loop)(form, from, to, stride);
 }
 
 }  // namespace parallax

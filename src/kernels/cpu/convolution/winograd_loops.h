@@ -40,10 +40,15 @@ void winograd_input(WinogradForm form, const float* const* from, std::size_t cha
 void winograd_output(WinogradForm form, const float* from, std::size_t stride, std::size_t columns,
                      const float* bias, float* to);
 
-/// Transforms the filters of one channel, in f64 and rounded once: filter k, whose taps begin
-/// `filter_stride` bytes after those of the one before, unaligned, gives to[p * stride + k], k <
-/// filters, for the matrices p. Called when weights are packed.
-void winograd_weights(WinogradForm form, const std::byte* from, std::size_t filter_stride,
-                      std::size_t filters, float* to, std::size_t stride);
+/// The filters of one channel: tap t of filter k, an unaligned f32, is `k * filter + t * tap` bytes
+/// behind `data`. Taps are counted row by row.
+struct ChannelFilters {
+  const std::byte* data;
+  std::int64_t filter, tap;
+  std::int64_t count;  ///< filters
+};
+/// Transforms them, in f64 and rounded once: filter k gives to[p * stride + k] for the matrices p.
+/// Called when weights are packed.
+void winograd_weights(WinogradForm form, const ChannelFilters& from, float* to, std::size_t stride);
 
 }  // namespace parallax

@@ -149,11 +149,12 @@ const std::byte* PackedMatrix::row(std::int64_t panel, std::int64_t step) const 
 }
 
 Result<PackedMatrix> pack_matrix(PackedMatrix matrix, const std::byte* source,
-                                 const std::string& layout, FillPanel fill, PackedWeights& packed) {
+                                 const std::string& layout, FillPanel fill, PackedWeights& packed,
+                                 std::span<const std::byte> instead) {
   const auto pack = [matrix, fill = std::move(fill)](std::byte* to) {
     pack_panels(matrix, fill, to);
   };
-  return pack_with(std::move(matrix), source, layout, pack, {}, packed);
+  return pack_with(std::move(matrix), source, layout, pack, instead, packed);
 }
 
 Result<PackedMatrix> pack_matrix(const GemmType& type, const PackSource& source,

@@ -56,7 +56,8 @@ using FillPanel = std::function<void(const PackedMatrix& matrix, std::int64_t pa
 /// the type and the widths are added to `layout`. Errors: kOutOfMemory, also if the size does not
 /// fit 63 bits.
 Result<PackedMatrix> pack_matrix(PackedMatrix matrix, const std::byte* source,
-                                 const std::string& layout, FillPanel fill, PackedWeights& packed);
+                                 const std::string& layout, FillPanel fill, PackedWeights& packed,
+                                 std::span<const std::byte> instead = {});
 
 /// The f16 or f32 in a file that a matrix of f32 is made of, one by one. Element (k, j) of the
 /// matrix is at k * row_stride + j * column_stride.

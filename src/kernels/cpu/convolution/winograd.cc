@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <span>
 
 #include "base/checked.h"
 #include "base/status.h"
@@ -136,29 +137,46 @@ class WinogradConvolution final : public Kernel {
     auto* const scratch = reinterpret_cast<float*>(args.scratch.data());
     const auto squares = tile_range(cut_.squares, cut_.blocks, tile / cut_.groups);
     const auto panels = tile_range(panels_.count, cut_.groups, tile % cut_.groups);
+    std::array<Square, kMaxSquares> places{};
+    for (std::int64_t s = 0; s < squares.end - squares.begin; ++s)
+      places[to_size(s)] = square(squares.begin + s);
+    const std::span<const Square> block(places.data(), to_size(squares.end - squares.begin));
     std::fill_n(scratch + zeros_, shape_.in_channels, 0.0F);
-    for (std::int64_t s = squares.begin; s < squares.end; ++s)
-      transform_square(square(s), args.in<float>(0), scratch + zeros_,
-                       scratch + (s - squares.begin) * channels_);
+    float* to = scratch;
+    for (const Square& one : block) {
+      transform_square(one, args.in<float>(0), scratch + zeros_, to);
+      to += channels_;
+    }
     for (std::int64_t p = panels.begin; p < panels.end; ++p) {
-      multiply(squares, p, scratch);
-      const float* bias = copy_bias(p, args, scratch + bias_);
-      for (std::int64_t s = squares.begin; s < squares.end; ++s)
-        write_square(square(s), p, scratch + products_ + (s - squares.begin) * panels_.width(p),
-                     bias, scratch + result_, args.out<float>());
+      const PanelColumns columns{panels_.begin(p), panels_.width(p)};
+      multiply(std::ssize(block), columns, scratch);
+      const float* bias = copy_bias(columns, args, scratch + bias_);
+      const float* products = scratch + products_;
+      for (const Square& one : block) {
+        write_square(one, columns, products, bias, scratch + result_, args.out<float>());
+        products += columns.width;
+      }
     }
     return {};
   }
 
  private:
-  /// Image, and the first output row and column.
+  /// The filters of a panel: the first one, and their number rounded up to whole vectors.
+  struct PanelColumns {
+    std::int64_t begin, width;
+  };
+  /// Image, the first output row and column, and how many of its rows and columns lie in the image.
+  /// Computed once for a tile, not for each panel of its weights.
   struct Square {
-    std::int64_t image, y, x;
+    std::int64_t image, y, x, rows, columns;
   };
   Square square(std::int64_t index) const {
     const std::int64_t row = index / cut_.columns.count;
-    return {row / cut_.rows.count, cut_.rows.first(row % cut_.rows.count),
-            cut_.columns.first(index % cut_.columns.count)};
+    const std::int64_t y = cut_.rows.first(row % cut_.rows.count);
+    const std::int64_t x = cut_.columns.first(index % cut_.columns.count);
+    return {row / cut_.rows.count, y, x,
+            std::min(sizes_.out_h, tile_count(shape_.out[0] - y, shape_.dilation[0])),
+            std::min(sizes_.out_w, tile_count(shape_.out[1] - x, shape_.dilation[1]))};
   }
 
   void transform_square(const Square& square, const float* images, const float* zeros,
@@ -180,53 +198,52 @@ class WinogradConvolution final : public Kernel {
     winograd_input(form_, pixels.data(), to_size(shape_.in_channels), to, to_size(input_stride_));
   }
 
-  /// Multiplies all points with panel p of the weights.
-  void multiply(const TileRange& squares, std::int64_t p, float* scratch) const {
-    const std::int64_t width = panels_.width(p);
-    const std::int64_t size = shape_.in_channels * width;
+  /// Multiplies all points of `squares` squares with a panel of the weights.
+  void multiply(std::int64_t squares, const PanelColumns& columns, float* scratch) const {
+    const std::int64_t size = shape_.in_channels * columns.width;
     const auto* weights = reinterpret_cast<const float*>(weights_->data()) +
-                          sizes_.matrices * shape_.in_channels * panels_.begin(p);
+                          sizes_.matrices * shape_.in_channels * columns.begin;
     MatMulPanel panel;
+    panel.a = scratch;
     panel.lda = to_size(channels_);
-    panel.ldb = panel.ldc = panel.columns = to_size(width);
-    panel.rows = to_size(squares.end - squares.begin);
+    panel.b = weights;
+    panel.c = scratch + products_;
+    panel.ldb = panel.ldc = panel.columns = to_size(columns.width);
+    panel.rows = to_size(squares);
     panel.depth = to_size(shape_.in_channels);
-    for (std::int64_t point = 0; point < sizes_.points(); ++point) {
-      panel.a = scratch + point * input_stride_;
-      const std::int64_t matrix = std::min(point, sizes_.matrices - 1);
-      const float* const b = weights + matrix * size;
-      panel.b = b;
-      panel.c = scratch + products_ + point * product_stride_;
-      panel.next_b = matrix + 1 < sizes_.matrices ? b + size : nullptr;
-      matmul_panel(panel);
-    }
+    PanelSteps steps{to_size(sizes_.matrices), to_size(input_stride_), to_size(size),
+                     to_size(product_stride_)};
+    matmul_panels(panel, steps);
+    // Later points use the last matrix.
+    panel.a = scratch + sizes_.matrices * input_stride_;
+    panel.b = weights + (sizes_.matrices - 1) * size;
+    panel.c = scratch + products_ + sizes_.matrices * product_stride_;
+    steps.count = to_size(sizes_.points() - sizes_.matrices);
+    steps.b = 0;
+    matmul_panels(panel, steps);
   }
 
-  /// Copies the bias of panel p, padded to a whole vector; returns null without a bias.
-  const float* copy_bias(std::int64_t p, const KernelArgs& args, float* to) const {
+  /// Copies the bias of a panel, padded to a whole vector; returns null without a bias.
+  const float* copy_bias(const PanelColumns& columns, const KernelArgs& args, float* to) const {
     const float* bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
     if (bias == nullptr) return nullptr;
-    const std::int64_t begin = panels_.begin(p), width = panels_.width(p);
-    const std::int64_t count = std::min(width, shape_.out_channels - begin);
-    std::fill(std::copy_n(bias + begin, count, to), to + width, 0.0F);
+    const std::int64_t count = std::min(columns.width, shape_.out_channels - columns.begin);
+    std::fill(std::copy_n(bias + columns.begin, count, to), to + columns.width, 0.0F);
     return to;
   }
 
-  void write_square(const Square& square, std::int64_t p, const float* products, const float* bias,
-                    float* result, float* images) const {
-    const std::int64_t begin = panels_.begin(p), width = panels_.width(p);
+  void write_square(const Square& square, const PanelColumns& columns, const float* products,
+                    const float* bias, float* result, float* images) const {
+    const auto [begin, width] = columns;
     winograd_output(form_, products, to_size(product_stride_), to_size(width), bias, result);
     if (activation_ != UnaryFunction::kNone)
       apply_unary(activation_, result, result, to_size(sizes_.outputs() * width));
     const std::size_t bytes = to_size(std::min(width, shape_.out_channels - begin)) * sizeof(float);
     const auto [down, right] = shape_.dilation;
-    const std::int64_t rows = std::min(sizes_.out_h, tile_count(shape_.out[0] - square.y, down));
-    const std::int64_t columns =
-        std::min(sizes_.out_w, tile_count(shape_.out[1] - square.x, right));
-    for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t i = 0; i < square.rows; ++i) {
       const std::int64_t row =
           (square.image * shape_.out[0] + square.y + i * down) * shape_.out[1] + square.x;
-      for (std::int64_t j = 0; j < columns; ++j)
+      for (std::int64_t j = 0; j < square.columns; ++j)
         std::memcpy(images + (row + j * right) * shape_.out_channels + begin,
                     result + (i * sizes_.out_w + j) * width, bytes);
     }

@@ -10,8 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/gemm/f32_loops.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-#include "kernels/cpu/gemm/halves_inl.h"
-#include "kernels/cpu/math_inl.h"
+#include "kernels/cpu/gemm/f32_sums_inl.h"
 #include "kernels/cpu/registers_inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -39,134 +38,6 @@ constexpr std::size_t kLineFloats = 16;
 constexpr std::size_t kUnroll = 4;
 /// Fewest steps of a group that also prefetches its destination and the rows of the next group.
 constexpr std::size_t kDeep = 64;
-
-/// Loads the last vector of a row, which has `n` elements.
-template <class D>
-HWY_INLINE hn::Vec<D> load_last(D d, const float* from, std::size_t n) {
-  return n < hn::Lanes(d) ? load_n(d, from, n) : hn::LoadU(d, from);
-}
-template <class D>
-HWY_INLINE void store_last(hn::Vec<D> v, D d, float* to, std::size_t n) {
-  if (n < hn::Lanes(d)) {
-    store_n(v, d, to, n);
-  } else {
-    hn::StoreU(v, d, to);
-  }
-}
-
-/// Rows of B that a group of rows finds in place.
-struct FloatRows {
-  template <class D>
-  HWY_INLINE hn::Vec<D> load(D d, const float* row, std::size_t j) const {
-    return hn::LoadU(d, row + j);
-  }
-  HWY_INLINE void step(std::size_t) {}
-};
-
-/// Rows of B that are f16: the first group also fills the block where the others find them.
-struct HalfRows {
-  const hwy::float16_t* from;
-  float* to;
-
-  HWY_INLINE FloatVec load(FloatTag d, const float*, std::size_t j) const {
-    const FloatVec x = widened_halves(d, from + j);
-    hn::StoreU(x, d, to + j);
-    return x;
-  }
-  HWY_INLINE void step(std::size_t ldb) {
-    from += ldb;
-    to += ldb;
-  }
-};
-
-/// Sums of R rows times V vectors, the last of them of tag L, in registers.
-template <std::size_t R, std::size_t V, class L>
-struct Sums {
-  static constexpr std::size_t kFull = V - 1;
-  hn::Vec<FloatTag> full[R][V];  // the last one of a row is unused
-  hn::Vec<L> last[R];
-
-  // GCC's implicit constructor belongs to the baseline instruction set and cannot inline NEON's
-  // Vec.
-  HWY_INLINE Sums() {}
-
-  static HWY_INLINE std::size_t end() { return kFull * hn::Lanes(FloatTag()); }
-
-  HWY_INLINE void start(const MatMulPanel& panel, const float* HWY_RESTRICT c) {
-    const FloatTag d;
-    const L l;
-    const std::size_t lanes = hn::Lanes(d), tail = panel.columns - end();
-    if (panel.accumulate) {
-      PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
-        const float* from = c + i * panel.ldc;
-        PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
-          full[i][j] = hn::LoadU(d, from + j * lanes);
-        }
-        last[i] = load_last(l, from + end(), tail);
-      }
-      return;
-    }
-    const auto* bias = static_cast<const float*>(panel.bias);
-    PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
-      const auto start = bias == nullptr ? hn::Zero(d) : hn::LoadU(d, bias + j * lanes);
-      PX_UNROLL for (std::size_t i = 0; i < R; ++i) full[i][j] = start;
-    }
-    const auto start = bias == nullptr ? hn::Zero(l) : load_last(l, bias + end(), tail);
-    PX_UNROLL for (std::size_t i = 0; i < R; ++i) last[i] = start;
-  }
-
-  /// Adds a column of A, of which rows 3 i to 3 i + 2 begin at `at[i]`, times a row of B.
-  template <class Rows>
-  HWY_INLINE void add(const float* const* HWY_RESTRICT at, std::size_t lda, const float* b,
-                      const Rows& rows) {
-    const FloatTag d;
-    const L l;
-    hn::Vec<FloatTag> row[V];
-    PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
-      row[j] = rows.load(d, b, j * hn::Lanes(d));
-    }
-    const auto last_row = rows.load(l, b, end());
-    PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
-      const float* x = at[i / 3] + i % 3 * lda;
-      if constexpr (kFull > 0) {
-        const auto wide = hn::Set(d, *x);
-        PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
-          full[i][j] = hn::MulAdd(wide, row[j], full[i][j]);
-        }
-      }
-      last[i] = hn::MulAdd(hn::Set(l, *x), last_row, last[i]);
-    }
-  }
-
-  /// Adds `residual`, which may be `c`, unless it is null; then writes the sums.
-  HWY_INLINE void finish(const MatMulPanel& panel, const float* residual, float* c) {
-    const FloatTag d;
-    const L l;
-    const std::size_t lanes = hn::Lanes(d), tail = panel.columns - end();
-    if (residual != nullptr) {
-      PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
-        const float* from = residual + i * panel.ldc;
-        PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
-          full[i][j] = hn::Add(full[i][j], hn::LoadU(d, from + j * lanes));
-        }
-        last[i] = hn::Add(last[i], load_last(l, from + end(), tail));
-      }
-    }
-    if (panel.relu) {
-      PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
-        PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) full[i][j] = relu_f32(d, full[i][j]);
-        last[i] = relu_f32(l, last[i]);
-      }
-    }
-    PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
-      float* to = c + i * panel.ldc;
-      PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
-        hn::StoreU(full[i][j], d, to + j * lanes);
-      }
-      store_last(last[i], l, to + end(), tail);
-    }
-  }
-};
 
 /// Multiplies a group of rows over the whole depth.
 template <std::size_t R, std::size_t V, class L, class Rows>
@@ -280,8 +151,9 @@ struct Cut {
   std::size_t vectors;
   bool half;  ///< the last vector has at most half of its columns
   std::size_t groups, rows, larger;
-  Prefetch prefetch;      ///< the first group's
-  std::size_t share = 0;  ///< from one group's prefetch to the next one's
+  Multiply with_more, with_rows;  ///< for groups of rows + 1 and of `rows` rows
+  std::size_t lines;              ///< cache lines of the next panel that a group prefetches
+  std::size_t share;              ///< from one group's prefetch to the next one's
 
   explicit Cut(const MatMulPanel& panel) {
     const std::size_t lanes = hn::Lanes(FloatTag());
@@ -291,28 +163,32 @@ struct Cut {
     groups = (panel.rows + most - 1) / most;
     rows = panel.rows / groups;
     larger = panel.rows % groups;
-    if (panel.next_b == nullptr) return;
-    const std::size_t lines = kUnroll * (vectors * lanes + kLineFloats - 1) / kLineFloats;
-    prefetch = {static_cast<const float*>(panel.next_b), (lines + groups - 1) / groups};
-    share = prefetches(panel) * prefetch.lines * kLineFloats;
+    with_more = larger > 0 ? multiply_of(rows + 1, vectors, half) : nullptr;
+    with_rows = multiply_of(rows, vectors, half);
+    lines = (kUnroll * (vectors * lanes + kLineFloats - 1) / kLineFloats + groups - 1) / groups;
+    share = prefetches(panel) * lines * kLineFloats;
   }
 
   std::size_t rows_of(std::size_t group) const { return group < larger ? rows + 1 : rows; }
   /// Returns the first row of a group.
   std::size_t row(std::size_t group) const { return group * rows + HWY_MIN(group, larger); }
+  /// Returns what the first group prefetches of `next_b`, the next panel or null.
+  Prefetch prefetch(const void* next_b) const {
+    return {static_cast<const float*>(next_b), next_b == nullptr ? 0 : lines};
+  }
 };
 
 /// Multiplies groups `begin` and later.
-void multiply_from(const MatMulPanel& panel, const Cut& cut, std::size_t begin) {
-  Prefetch prefetch{cut.prefetch.at + begin * cut.share, cut.prefetch.lines};
-  const std::size_t larger = cut.larger > begin ? cut.larger - begin : 0;
-  const auto multiply = [&](std::size_t rows, std::size_t first, std::size_t groups) {
-    multiply_of(rows, cut.vectors, cut.half)(panel, cut.row(first), groups, prefetch, cut.share);
-  };
-  if (larger > 0) multiply(cut.rows + 1, begin, larger);
-  prefetch.at += larger * cut.share;
-  begin += larger;
-  if (begin < cut.groups) multiply(cut.rows, begin, cut.groups - begin);
+HWY_INLINE void multiply_from(const MatMulPanel& panel, const Cut& cut, std::size_t begin) {
+  Prefetch prefetch = cut.prefetch(panel.next_b);
+  const std::size_t step = prefetch.lines == 0 ? 0 : cut.share;
+  prefetch.at += begin * step;
+  if (begin < cut.larger) {
+    cut.with_more(panel, cut.row(begin), cut.larger - begin, prefetch, step);
+    prefetch.at += (cut.larger - begin) * step;
+    begin = cut.larger;
+  }
+  if (begin < cut.groups) cut.with_rows(panel, cut.row(begin), cut.groups - begin, prefetch, step);
 }
 
 /// Multiplies the first group of rows of a full panel of f16.
@@ -351,6 +227,20 @@ void multiply_panel(const MatMulPanel& panel) {
   if (panel.rows > 0) multiply_from(panel, Cut(panel), 0);
 }
 
+void multiply_panels(const MatMulPanel& first, const PanelSteps& steps) {
+  if (first.rows == 0) return;
+  const Cut cut(first);
+  MatMulPanel panel = first;
+  for (std::size_t i = 0; i < steps.count; ++i) {
+    const auto* b = static_cast<const float*>(first.b) + i * steps.b;
+    panel.a = static_cast<const float*>(first.a) + i * steps.a;
+    panel.b = b;
+    panel.c = static_cast<float*>(first.c) + i * steps.c;
+    panel.next_b = i + 1 == steps.count ? first.next_b : steps.b == 0 ? nullptr : b + steps.b;
+    multiply_from(panel, cut, 0);
+  }
+}
+
 void multiply_halves(const MatMulPanel& halves, const void* from, float* block) {
   MatMulPanel panel = halves;
   panel.b = block;
@@ -359,7 +249,7 @@ void multiply_halves(const MatMulPanel& halves, const void* from, float* block) 
   const HalfRows rows{static_cast<const hwy::float16_t*>(from), block};
   const WidenGroup widen_group = cut.half ? nullptr : widening_of(cut.rows_of(0), cut.vectors);
   if (widen_group != nullptr) {
-    widen_group(panel, cut.prefetch, rows);
+    widen_group(panel, cut.prefetch(panel.next_b), rows);
     return multiply_from(panel, cut, 1);
   }
   const FloatTag d;
@@ -375,11 +265,16 @@ HWY_AFTER_NAMESPACE();
 namespace parallax {
 HWY_EXPORT(widths_of_panels);
 HWY_EXPORT(multiply_panel);
+HWY_EXPORT(multiply_panels);
 HWY_EXPORT(multiply_halves);
 
 MatMulWidths matmul_widths() { return HWY_DYNAMIC_DISPATCH(widths_of_panels)(); }
 
 void matmul_panel(const MatMulPanel& panel) { HWY_DYNAMIC_DISPATCH(multiply_panel)(panel); }
+
+void matmul_panels(const MatMulPanel& first, const PanelSteps& steps) {
+  HWY_DYNAMIC_DISPATCH(multiply_panels)(first, steps);
+}
 
 void matmul_halves(const MatMulPanel& panel, const void* halves, float* block) {
   HWY_DYNAMIC_DISPATCH(multiply_halves)(panel, halves, block);

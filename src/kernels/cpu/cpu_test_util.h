@@ -7,9 +7,11 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <random>
 #include <vector>
 
+#include "kernels/cpu/tiles.h"
 #include "kernels/kernel_test_util.h"
 
 namespace parallax {
@@ -95,6 +97,21 @@ inline void expect_same_as_reference(const KernelRun& run, Tolerance tolerance =
   ASSERT_TRUE(got.has_value()) << got.error().to_string();
   ASSERT_EQ(got->size(), want->size());
   for (std::size_t i = 0; i < got->size(); ++i) expect_close((*got)[i], (*want)[i], tolerance);
+}
+
+/// Returns a maker that gives kernels of this folder input 1, a constant, as a file stores it
+/// (f16 if `half`). The bytes where input 1 has its own elements are zeros: kernels must not read
+/// them.
+inline KernelMaker make_with_stored(const StoredForm& form, bool half = false) {
+  return [stored = std::make_shared<const StoredForm>(form), half](KernelRequest request) {
+    std::vector<TensorDesc> inputs(request.inputs.begin(), request.inputs.end());
+    const std::vector<std::byte> zeros(to_size(inputs[1].dims.elements() * kFloatBytes));
+    inputs[1].is_half = half;
+    inputs[1].stored = stored;
+    inputs[1].data = zeros.data();
+    request.inputs = inputs;
+    return test_detail::make_of(request, KernelLibrary::kCpu);
+  };
 }
 
 /// Returns true if no kernel of this folder covers the node.

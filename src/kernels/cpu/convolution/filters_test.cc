@@ -54,16 +54,7 @@ class FiltersInFile : public testing::TestWithParam<ConvolutionCase> {};
 
 TEST_P(FiltersInFile, ArePackedFromThere) {
   const KernelRun run = convolution_run(GetParam(), true, "Relu");
-  const auto form = std::make_shared<const StoredForm>(filters_in_file(*run.inputs[1]));
-  const std::vector<std::byte> unread(run.inputs[1]->view().bytes.size());
-  const KernelMaker make = [&](KernelRequest request) {
-    std::vector<TensorDesc> inputs(request.inputs.begin(), request.inputs.end());
-    inputs[1].stored = form;
-    inputs[1].data = unread.data();
-    request.inputs = inputs;
-    return test_detail::make_of(request, KernelLibrary::kCpu);
-  };
-  const auto stored = run_kernel_tiles(run, make);
+  const auto stored = run_kernel_tiles(run, make_with_stored(filters_in_file(*run.inputs[1])));
   const auto computed = run_kernel_tiles(run, KernelLibrary::kCpu);
   ASSERT_TRUE(stored && computed);
   EXPECT_EQ(test_values<float>(stored->outputs[0]), test_values<float>(computed->outputs[0]));

@@ -172,18 +172,8 @@ TEST(CpuMatMulConstant, PacksTheElementsOfAFile) {
           constant_matmul_run({7, 70}, transposed != 0 ? Dims{150, 70} : Dims{70, 150}));
       run.op = OpKind::kGemm;
       run.attributes = test_attributes({{"transB", transposed}});
-      const auto form = std::make_shared<const StoredForm>(
-          stored_as(half ? DType::kF16 : DType::kF32, *run.inputs[1], turned));
-      const std::vector<float> unread(70 * 150);
-      const KernelMaker make = [&](KernelRequest request) {
-        std::vector<TensorDesc> inputs(request.inputs.begin(), request.inputs.end());
-        inputs[1].is_half = half;
-        inputs[1].stored = form;
-        inputs[1].data = reinterpret_cast<const std::byte*>(unread.data());
-        request.inputs = inputs;
-        return test_detail::make_of(request, KernelLibrary::kCpu);
-      };
-      const auto stored = run_kernel_tiles(run, make);
+      const StoredForm form = stored_as(half ? DType::kF16 : DType::kF32, *run.inputs[1], turned);
+      const auto stored = run_kernel_tiles(run, make_with_stored(form, half));
       const auto computed = run_kernel_tiles(run, KernelLibrary::kCpu);
       ASSERT_TRUE(stored && computed);
       EXPECT_EQ(test_values<float>(stored->outputs[0]), test_values<float>(computed->outputs[0]));

@@ -41,7 +41,7 @@ struct PagePolicy {
 
 /// The importance of a log message.
 enum class LogLevel : std::uint8_t {
-  kInfo,     ///< a decision of the library
+  kInfo,     ///< a decision of the library or of a delegate
   kWarning,  ///< a request could not be honoured; outputs are unaffected, latency or memory use may
              ///< differ
 };
@@ -117,12 +117,13 @@ struct RuntimeOptions {
   std::shared_ptr<Allocator> allocator = nullptr;
 };
 
-/// Threads start as sessions need them, never more than threads() - 1, and use no core while
-/// nothing runs. Concurrent runs get disjoint workers if there are enough. If callers and
-/// workers together are more than threads(), workers pause so that callers compute. At most eight
-/// runs, or threads() if that is more, execute concurrently; further ones wait in order of arrival,
-/// up to the time limit of their session. Runs of sessions with one thread need no worker: they
-/// neither count there nor wait.
+/// Workers start as sessions need them, at most threads() - 1. Session::run_async() has threads
+/// besides them, and RuntimeOptions::prefault one per load. No thread uses a core while nothing
+/// runs. Concurrent runs get disjoint workers if there are enough. If callers and workers together
+/// are more than threads(), workers pause so that callers compute. At most eight runs, or threads()
+/// if that is more, execute concurrently; further ones wait in order of arrival, up to the time
+/// limit of their session. Runs of sessions with one thread need no worker: they neither count
+/// there nor wait.
 ///
 /// Cheap to copy (copies share all of it); thread-safe. It lives, with everything that its options
 /// hold, as long as a copy of it or a session or model that uses it. One that was moved from may

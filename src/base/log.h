@@ -1,8 +1,8 @@
 // Access to the log that the user provides. Thread-safe if the log is.
 //
 // A runtime makes a Logger from RuntimeOptions::log. Delegates, their rates and caches of weights
-// hold copies of it; sessions, and functions that take a Logger, use the runtime's. The library
-// prints no message by itself.
+// hold copies of it; sessions, and functions that take a Logger, use the runtime's. A device that
+// is prepared for a probe gets an empty one. The library prints no message by itself.
 #pragma once
 
 #include <string_view>

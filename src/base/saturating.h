@@ -13,8 +13,8 @@
 
 namespace parallax {
 
-// Return a + b and a * b, or the largest 64-bit number if the result does not fit. REQUIRES: the
-// result is not below the lowest number; it never is if neither is negative.
+/// Return a + b and a * b, or the largest 64-bit number if the result does not fit. REQUIRES: the
+/// result is not below the lowest number; it never is if neither is negative.
 inline std::int64_t saturating_add(std::int64_t a, std::int64_t b) {
   return checked_add(a, b).value_or(std::numeric_limits<std::int64_t>::max());
 }

@@ -23,6 +23,8 @@ set(PX_BUSY_REFERENCE
   "activations|.*attention|binary|cast|conv|conv_transpose|gather|integer_products|matmul|movement|normalize|normalize_channels"
   "pool|recurrent|resize|top_k|tree_ensemble|unary")
 list(JOIN PX_BUSY_REFERENCE "|" PX_BUSY_REFERENCE)
+# Folders whose pointers a quick build with UBSan checks too.
+set(PX_POINTER_FOLDERS "^(base|cache|load|kernels/weights|memory|run)$")
 # A program can leave out what it does not call: -Wl,--gc-sections.
 set(PX_SECTIONS $<$<CONFIG:Release>:-ffunction-sections> $<$<CONFIG:Release>:-fdata-sections>)
 set_property(GLOBAL PROPERTY PX_FOLDERS "")
@@ -65,13 +67,18 @@ function(px_precompile library)
   endif()
 endfunction()
 
-# px_group(TARGET SOURCES...): where a build compiles several sources as one (CMAKE_UNITY_BUILD), those are up to eight of one folder:
-# they have most headers in common. What Highway includes again for each instruction set stays by itself, and so does what includes a
-# stamp. The files that include the sources name them from the project's folder: CMake's own have absolute paths, for which a compiler
-# cache would preprocess each of them in every other clone, before it finds what it has.
+# px_group(TARGET SOURCES...): where a build compiles several sources as one (CMAKE_UNITY_BUILD), those are up to
+# CMAKE_UNITY_BUILD_BATCH_SIZE, or eight, of one folder: they have most headers in common. What Highway includes again for each
+# instruction set stays by itself, and so does what includes a stamp. The files that include the sources name them from the project's
+# folder: CMake's own have absolute paths, for which a compiler cache would preprocess each of them in every other clone, before it finds
+# what it has.
 function(px_group target)
   if(NOT CMAKE_UNITY_BUILD)
     return()
+  endif()
+  set(size ${CMAKE_UNITY_BUILD_BATCH_SIZE})
+  if(NOT size)
+    set(size 8)
   endif()
   set(unities "")
   foreach(source IN LISTS ARGN)
@@ -89,7 +96,7 @@ function(px_group target)
     if(stamp)
       continue()
     endif()
-    math(EXPR group "(${number} - 1) / 8")
+    math(EXPR group "(${number} - 1) / ${size}")
     set(unity ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${target}.dir/Unity/unity_${folder}_${group}_cxx.cxx)
     list(APPEND unities ${unity})
     string(APPEND text_${folder}_${group} "#include \"${name}\"\n\n")
@@ -120,7 +127,7 @@ function(px_objects library name level)
   if("${level}" STREQUAL "Os")
     target_compile_options(${objects} PRIVATE $<$<CONFIG:Release>:-Wno-maybe-uninitialized>)
   endif()
-  target_compile_options(${objects} PRIVATE $<TARGET_PROPERTY:${library},INTERFACE_COMPILE_OPTIONS>)
+  target_compile_options(${objects} PRIVATE $<TARGET_PROPERTY:${library},INTERFACE_COMPILE_OPTIONS> ${PX_POINTER_CHECKS})
   target_include_directories(${objects} PRIVATE $<TARGET_PROPERTY:${library},INTERFACE_INCLUDE_DIRECTORIES>)
   target_link_libraries(${objects} PRIVATE $<TARGET_PROPERTY:${library},INTERFACE_LINK_LIBRARIES>)
   px_precompile(${objects})
@@ -162,7 +169,11 @@ function(px_folder folder)
   add_library(px_${name} STATIC ${sources})
   px_group(px_${name} ${sources})
   target_include_directories(px_${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR}/include)
-  target_compile_options(px_${name} PRIVATE ${PX_WARNINGS} ${PX_SECTIONS})
+  set(PX_POINTER_CHECKS "")
+  if(CMAKE_CXX_FLAGS MATCHES "undefined" AND folder MATCHES "${PX_POINTER_FOLDERS}")
+    set(PX_POINTER_CHECKS -fsanitize=alignment,pointer-overflow)
+  endif()
+  target_compile_options(px_${name} PRIVATE ${PX_WARNINGS} ${PX_SECTIONS} ${PX_POINTER_CHECKS})
   # Multiply and add stay two roundings in plain C++: results must not depend on what the compiler fuses. Public, for tests that
   # compute the same, and for functions of headers, of which the linker keeps one.
   target_compile_options(px_${name} PUBLIC -ffp-contract=off)

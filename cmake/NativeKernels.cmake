@@ -1,5 +1,5 @@
-# px_native_kernels(TARGETS...): on an x86 CPU with AVX2, these targets are compiled for instruction sets that this CPU has, from AVX2 on;
-# elsewhere nothing changes. A build with a sanitizer would compile the vector loops, a minute each, for sets that no test runs here.
+# px_native_kernels(TARGETS...): on an x86 CPU with AVX2, these targets are compiled for its largest instruction set, AVX2 or AVX-512, alone;
+# elsewhere nothing changes. A build with a sanitizer would compile the same vector loops for three sets more, and test them for one more.
 function(px_native_kernels)
   if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64" OR CMAKE_CROSSCOMPILING OR NOT EXISTS /proc/cpuinfo)
     return()
@@ -9,11 +9,11 @@ function(px_native_kernels)
     return()
   endif()
   foreach(target IN LISTS ARGN)
-    if(TARGET ${target})
+    if(TARGET ${target} AND flags MATCHES " avx512f .* avx512cd .* avx512bw avx512vl ")
+      target_compile_options(${target} PRIVATE -march=skylake-avx512)
+    elseif(TARGET ${target})
       target_compile_options(${target} PRIVATE -march=haswell -maes)
-      if(NOT flags MATCHES " avx512f ")
-        target_compile_definitions(${target} PRIVATE PX_NO_AVX512)
-      endif()
+      target_compile_definitions(${target} PRIVATE PX_NO_AVX512)
     endif()
   endforeach()
 endfunction()

@@ -52,6 +52,17 @@ def test_serve_models_that_cannot_be_served():
     assert serve(2000, 1000, DIGITS).returncode == 1
 
 
+def test_run_stream(tmp_path):
+    x, h, hn, y = (w.value(name, w.FLOAT, ["n", 3]) for name in ("x", "h", "hn", "y"))
+    nodes = [w.node("Add", ["x", "h"], ["s"]), w.node("Tanh", ["s"], ["hn"]), w.node("Neg", ["hn"], ["y"])]
+    stream = tmp_path / "stream.onnx"
+    stream.write_bytes(w.model(nodes, [x, h], [y, hn]))
+    done = run(BUILD / "examples" / "run_stream", stream, 3, "h=hn", "n=1")
+    assert done.returncode == 0, done.stderr
+    assert [line.split()[:2] for line in done.stdout.splitlines()] == [["0", "y"], ["1", "y"], ["2", "y"]]
+    assert run(BUILD / "examples" / "run_stream", stream, 3, "h=none", "n=1").returncode == 1
+
+
 def read_text(*arguments):
     return run(BUILD / "examples" / "read_text", *arguments)
 

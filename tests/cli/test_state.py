@@ -4,7 +4,6 @@ import json
 import numpy as np
 import onnx_writer as w
 import pytest
-from conftest import BUILD, run
 
 X, H, HN, Y = (w.value(n, w.FLOAT, ["n", 3]) for n in ("x", "h", "hn", "y"))
 NODES = [w.node("Add", ["x", "h"], ["s"]), w.node("Tanh", ["s"], ["hn"]), w.node("Neg", ["hn"], ["y"])]
@@ -132,10 +131,3 @@ def test_names_with_equals_signs(parallax, tmp_path):
     model.write_bytes(w.model([w.node("Exp", ["a=b"], ["c=d"])], values[:1], values[1:]))
     assert parallax("run", model, "--tie", "a=b=c=d", "--repeat", 3, "--output-dir", tmp_path / "out").returncode == 0
     np.testing.assert_allclose(outputs(tmp_path / "out" / "2")[0], [np.exp(np.e)] * 3, rtol=1e-5)
-
-
-def test_the_example(stream):
-    done = run(BUILD / "examples" / "run_stream", stream, 3, "h=hn", "n=1")
-    assert done.returncode == 0, done.stderr
-    assert [line.split()[:2] for line in done.stdout.splitlines()] == [["0", "y"], ["1", "y"], ["2", "y"]]
-    assert run(BUILD / "examples" / "run_stream", stream, 3, "h=none", "n=1").returncode == 1

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-constexpr std::string_view kText = R"(
+constexpr std::string_view kAskedText = R"(
     symbols n
     input x f32 [n, 64]
     r = Relu(x) @r
@@ -35,7 +35,7 @@ class AskedNodes : public testing::Test {
     options.offload = Offload::kAll;
     options.rates = Rates::kDeclared;
     options.delegate_time_limit_ms = 60'000;  // the machine may be busy
-    return *Session::create(model_of(kText), options, runtime_);
+    return *Session::create(model_of(kAskedText), options, runtime_);
   }
   /// Runs, and returns how many regions the delegate ran.
   static int regions_of_run(Session& session) {

@@ -17,7 +17,7 @@ namespace {
 using testing::HasSubstr;
 
 /// Two regions, {a, b, c} and {e}: the CPU reads b and makes what the second one reads beside c.
-constexpr std::string_view kText = R"(
+constexpr std::string_view kMemoryText = R"(
     symbols n
     input x f32 [n, 64]
     a = Neg(x) @a
@@ -81,7 +81,7 @@ class DelegateMemory : public testing::Test {
   std::mutex mutex_;
   std::vector<std::string> lines_;
   std::optional<Runtime> runtime_;
-  const Model model_ = model_of(kText);
+  const Model model_ = model_of(kMemoryText);
   SessionOptions options_;
   RunTrace trace_;
 };

@@ -15,12 +15,12 @@
 namespace parallax {
 namespace {
 
-constexpr std::size_t kSide = 160;  // squares are large enough to be deferred
+constexpr std::size_t kAccountSide = 160;  // squares are large enough to be deferred
 
 /// Weights of int8 and normalised ones, both folded, and shapes that only running tells.
 std::string folding_model() {
-  constexpr std::int64_t kDim = kSide;
-  const std::string half(kSide * kSide, '\1');
+  constexpr std::int64_t kDim = kAccountSide;
+  const std::string half(kAccountSide * kAccountSide, '\1');
   const TestGraph graph{
       {node("Cast", {"q"}, {"f"}, {attribute("to", 1)}), node("Mul", {"f", "scale"}, {"w"}),
        node("Div", {"v", "scale"}, {"unit"}), node("Mul", {"unit", "scale"}, {"normal"}),
@@ -29,8 +29,9 @@ std::string folding_model() {
        node("NonZero", {"b"}, {"n"}), node("Shape", {"b"}, {"s"}), node("Mul", {"s", "two"}, {"t"}),
        node("Expand", {"one", "t"}, {"y"})},
       {raw_tensor("q", kOnnxInt8, {kDim, kDim}, half),
-       raw_tensor("scale", kOnnxFloat, {kDim, 1}, std::string(kSide * 4, '\0')),
-       raw_tensor("v", kOnnxFloat, {kDim, kDim}, std::string(kSide * kSide * 4, '\0')),
+       raw_tensor("scale", kOnnxFloat, {kDim, 1}, std::string(kAccountSide * 4, '\0')),
+       raw_tensor("v", kOnnxFloat, {kDim, kDim},
+                  std::string(kAccountSide * kAccountSide * 4, '\0')),
        int_tensor("two", {2, 2}), raw_tensor("one", kOnnxFloat, {1}, std::string(4, '\0'))},
       {value_info("x", kOnnxFloat, {Dim("rows"), Dim(kDim)})},
       {value_info("y"), value_info("n")}};
@@ -71,7 +72,7 @@ TEST_F(LoadAccount, AddsUpAfterThePasses) {
   ASSERT_TRUE(run_passes(all_passes(), graph_, context_));
   for (const Node& node : graph_.nodes)
     EXPECT_TRUE(node.op != OpKind::kCast && node.op != OpKind::kDiv) << node.name;
-  EXPECT_GE(constants(), std::int64_t{2 * 2 * kSide * kSide * 4})
+  EXPECT_GE(constants(), std::int64_t{2 * 2 * kAccountSide * kAccountSide * 4})
       << "both weights are constants of floats";
   EXPECT_LT(quota_.bytes_left(), limit_ - elements() - constants()) << "made of others";
   for (const Value& value : graph_.values)

@@ -33,7 +33,7 @@ Tensor ones(const Dims& dims) {
 }
 
 /// Hands out a Tensor for each output, and keeps the order of the calls.
-struct Allocator {
+struct CallbackMemory {
   Result<std::span<std::byte>> operator()(int output, DType dtype, const Dims& dims) {
     order.push_back(output);
     PX_ASSIGN(tensors[static_cast<std::size_t>(output)], Tensor::allocate(dtype, dims));
@@ -92,7 +92,7 @@ TEST(OutputAllocator, IsAskedOnceForEachOutput) {
     const std::vector<NamedInput> inputs = {{"x", x.view()}};
     const auto expected = session->run(inputs);
     ASSERT_TRUE(expected) << expected.error().to_string();
-    Allocator allocator;
+    CallbackMemory allocator;
     const auto status = session->run_into(inputs, std::ref(allocator));
     ASSERT_TRUE(status) << status.error().to_string();
     EXPECT_THAT(allocator.order, ElementsAre(1, 2, 3, 0)) << "the size that a run determines: last";
@@ -144,7 +144,7 @@ TEST(OutputAllocator, ErrorsOfTheCallbackAreThoseOfTheRun) {
   EXPECT_EQ(session->run_into(inputs, Session::OutputAllocator()).error().code,
             ErrorCode::kInvalidInput);
   for (const int thrower : {0, 1}) {  // after the run, before it
-    Allocator allocator;
+    CallbackMemory allocator;
     const auto status = session->run_into(
         inputs, [&](int output, DType dtype, const Dims& dims) -> Result<std::span<std::byte>> {
           if (output == thrower) throw std::runtime_error("no pool");
@@ -165,7 +165,7 @@ TEST(OutputAllocator, GetsTiedOutputsOnRequest) {
   const Tensor x = ones({4});
   const std::vector<NamedInput> inputs = {{"x", x.view()}};
   for (const bool tied : {false, true}) {
-    Allocator allocator;
+    CallbackMemory allocator;
     const auto status =
         session.run_into(inputs, std::ref(allocator), {.state = &state, .tied_outputs = tied});
     ASSERT_TRUE(status) << status.error().to_string();

@@ -21,7 +21,7 @@ using testing::HasSubstr;
 using testing::IsEmpty;
 
 /// Two regions, {r, q} and {e}, which the CPU would put into the kernels around them.
-constexpr std::string_view kText = R"(
+constexpr std::string_view kRefusedText = R"(
     symbols n
     input x f32 [n, 64]
     const w f32 [64, 64] = fill 0.0625
@@ -92,7 +92,7 @@ class RefusedPlans : public FolderTest {
                           const std::lock_guard lock(mutex_);
                           if (level == LogLevel::kWarning) warnings_.emplace_back(line);
                         }});
-  const Model model_ = model_of(kText);
+  const Model model_ = model_of(kRefusedText);
   SessionOptions options_;
 };
 

@@ -10,7 +10,7 @@ namespace {
 
 using ByteList = std::vector<std::uint8_t>;
 using SignedByteList = std::vector<std::int8_t>;
-using I32 = std::vector<std::int32_t>;
+using IntList = std::vector<std::int32_t>;
 
 TEST(ReferenceQuantize, RoundsHalvesToEvenAndSaturates) {
   const auto x = [] { return row<float>({0, 2, 3, 1000, -254, -1000, 1, kNan, kInf, -kInf}); };
@@ -92,11 +92,11 @@ TEST(ReferenceMatMulInteger, TakesZeroPointsAwayFromRowsAndColumns) {
   const auto b = [] { return test_tensor<std::int8_t>({3, 2}, {1, 4, 2, 5, 3, 6}); };
   EXPECT_EQ(run_one<std::int32_t>(OpKind::kMatMulInteger,
                                   test_inputs(a(), b(), scalar<std::uint8_t>(12))),
-            (I32{-38, -83, -44, -98}));
+            (IntList{-38, -83, -44, -98}));
   EXPECT_EQ(run_one<std::int32_t>(
                 OpKind::kMatMulInteger,
                 test_inputs(a(), b(), row<std::uint8_t>({12, 10}), row<std::int8_t>({0, 1}))),
-            (I32{-38, -68, -32, -56}));
+            (IntList{-38, -68, -32, -56}));
 }
 
 TEST(ReferenceMatMulInteger, ScalesAddsABiasAndQuantises) {
@@ -120,22 +120,22 @@ TEST(ReferenceConvInteger, AddsNothingForThePadding) {
   const auto w = [] { return test_tensor<std::uint8_t>({1, 1, 2, 2}, {1, 1, 1, 1}); };
   EXPECT_EQ(
       run_one<std::int32_t>(OpKind::kConvInteger, test_inputs(x(), w(), scalar<std::uint8_t>(1))),
-      (I32{12, 16, 24, 28}));
+      (IntList{12, 16, 24, 28}));
   EXPECT_EQ(
       run_one<std::int32_t>(OpKind::kConvInteger, test_inputs(x(), w(), scalar<std::uint8_t>(1)),
                             test_attributes({{"pads", Ints{1, 1, 1, 1}}})),
-      (I32{1, 3, 5, 3, 5, 12, 16, 9, 11, 24, 28, 15, 7, 15, 17, 9}));
+      (IntList{1, 3, 5, 3, 5, 12, 16, 9, 11, 24, 28, 15, 7, 15, 17, 9}));
 }
 
 TEST(ReferenceConvInteger, HasNoProductsWithoutElements) {
   EXPECT_EQ(run_one<std::int32_t>(OpKind::kMatMulInteger,
                                   test_inputs(test_tensor<std::uint8_t>({1, 0}, {}),
                                               test_tensor<std::int8_t>({0, 2}, {}))),
-            (I32{0, 0}));
+            (IntList{0, 0}));
   EXPECT_EQ(run_one<std::int32_t>(OpKind::kConvInteger,
                                   test_inputs(test_tensor<std::uint8_t>({0, 1, 3, 3}, {}),
                                               test_tensor<std::int8_t>({1, 1, 1, 1}, {2}))),
-            (I32{}));
+            (IntList{}));
 }
 
 }  // namespace

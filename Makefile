@@ -52,13 +52,14 @@ fuzz-bytes:  ## libFuzzer over all that reads bytes: MINUTES=5 for each program
 fuzz-operators: build venv  ## models of one operator in random types, compared with ONNX Runtime and ONNX's evaluator: CASES=2000, SEED=1
 	@build/venv/bin/python tests/fuzz/fuzz_operators.py --cases $(or $(CASES),2000) --seed $(or $(SEED),1) --jobs $(JOBS)
 
-nightly:  ## what a change need not wait for: properties in 5,000 other cases, half an hour of fuzz, ten minutes of it under ASan + UBSan, fuzz-bytes, fuzz-operators, faults of delegates, Oclgrind, Ray, sanitizers for all instruction sets
+nightly:  ## what a change need not wait for: properties in 5,000 other cases, half an hour of fuzz, ten minutes of it under ASan + UBSan, fuzz-bytes, fuzz-operators, faults of delegates, Oclgrind, Ray, all checks of clang-tidy, sanitizers for all instruction sets
 	@$(MAKE) fuzz MINUTES=30
 	@RC_PARAMS=max_success=5000 scripts/test.sh build/release $(JOBS) -R 'Property\.'
 	@scripts/build.sh asan-ubsan $(JOBS) px_fuzz
 	@$(PYTHON) tests/fuzz/fuzz.py --minutes 10 --jobs $(JOBS) --no-onnxruntime --program build/asan-ubsan/px_fuzz
 	@$(MAKE) fuzz-bytes MINUTES=10
 	@$(MAKE) fuzz-operators CASES=20000 SEED=$$(date +%Y%m%d)00000
+	@scripts/check_tidy.py --all
 	@scripts/stress.sh $(JOBS)
 	@scripts/opencl_check.sh
 	@$(MAKE) python-ray

@@ -8,13 +8,14 @@ include(GoogleTest OPTIONAL)
 set(PX_WARNINGS -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Woverloaded-virtual -Wcast-qual -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND PX_WARNINGS -Wno-restrict)  # false alarms on std::string + at -O3 (GCC bug 105651)
-  set(PX_TEST_WARNINGS -Wno-maybe-uninitialized)  # false alarms on variants at -O1 with a sanitizer
+  if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    list(APPEND PX_WARNINGS -Wno-maybe-uninitialized)  # false alarms on optionals and variants at -O1
+  endif()
 endif()
 # Tests are compiled more than they run: half the time of the sanitizers' builds goes without this.
+set(PX_TEST_OPTIONS -O0)
 if(CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-  set(PX_TEST_OPTIONS -O0 -fno-sanitize=undefined)
-else()
-  set(PX_TEST_OPTIONS -O1)
+  list(APPEND PX_TEST_OPTIONS -fno-sanitize=undefined)
 endif()
 # Sources that a load or the oracle spends its time in, of folders that are otherwise compiled with -Os.
 set(PX_BUSY_LOAD "graph_writer|names|operator_writer|onnx/[a-z_]+|onnx/proto/[a-z_]+|onnx/normalize/normalize")
@@ -23,8 +24,9 @@ set(PX_BUSY_REFERENCE
   "activations|.*attention|binary|cast|conv|conv_transpose|gather|integer_products|matmul|movement|normalize|normalize_channels"
   "pool|recurrent|resize|top_k|tree_ensemble|unary")
 list(JOIN PX_BUSY_REFERENCE "|" PX_BUSY_REFERENCE)
-# Folders whose pointers a quick build with UBSan checks too.
+# Folders whose pointers a quick build with UBSan checks too, and those of pure functions over graphs, whose tests it leaves out.
 set(PX_POINTER_FOLDERS "^(base|cache|load|kernels/weights|memory|run)$")
+set(PX_PURE_FOLDERS "^(ir|ops|cost|simplify|lower/.*|device|partition|branch|schedule|compile|simulate|report)$")
 # A program can leave out what it does not call: -Wl,--gc-sections.
 set(PX_SECTIONS $<$<CONFIG:Release>:-ffunction-sections> $<$<CONFIG:Release>:-fdata-sections>)
 set_property(GLOBAL PROPERTY PX_FOLDERS "")
@@ -68,7 +70,7 @@ function(px_precompile library)
 endfunction()
 
 # px_group(TARGET SOURCES...): where a build compiles several sources as one (CMAKE_UNITY_BUILD), those are up to
-# CMAKE_UNITY_BUILD_BATCH_SIZE, or eight, of one folder: they have most headers in common. What Highway includes again for each
+# CMAKE_UNITY_BUILD_BATCH_SIZE, or sixteen, of one folder: they have most headers in common. What Highway includes again for each
 # instruction set stays by itself, and so does what includes a stamp. The files that include the sources name them from the project's
 # folder: CMake's own have absolute paths, for which a compiler cache would preprocess each of them in every other clone, before it finds
 # what it has.
@@ -78,7 +80,7 @@ function(px_group target)
   endif()
   set(size ${CMAKE_UNITY_BUILD_BATCH_SIZE})
   if(NOT size)
-    set(size 8)
+    set(size 16)
   endif()
   set(unities "")
   foreach(source IN LISTS ARGN)
@@ -203,10 +205,10 @@ function(px_folder folder)
     list(APPEND test_libraries $<TARGET_NAME_IF_EXISTS:px_${dep}>)
   endforeach()
 
-  if(PARALLAX_BUILD_TESTS AND tests)
+  if(PARALLAX_BUILD_TESTS AND tests AND NOT (PARALLAX_QUICK_SANITIZERS AND folder MATCHES "${PX_PURE_FOLDERS}"))
     add_executable(px_${name}_test ${tests})
     px_group(px_${name}_test ${tests})
-    target_compile_options(px_${name}_test PRIVATE ${PX_WARNINGS} ${PX_TEST_WARNINGS} ${PX_TEST_OPTIONS})
+    target_compile_options(px_${name}_test PRIVATE ${PX_WARNINGS} ${PX_TEST_OPTIONS})
     target_include_directories(px_${name}_test PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/tests)
     target_link_libraries(px_${name}_test PRIVATE ${test_libraries} px_rapidcheck GTest::gtest GTest::gmock GTest::gtest_main)
     # Tests run in the source folder. An absolute path here would keep checkouts from sharing a compiler cache.

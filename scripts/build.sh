@@ -8,8 +8,8 @@ if [[ $1 == --no-tests ]]; then
   shift
   grep -qs PARALLAX_BUILD_TESTS:BOOL=ON "build/$1/CMakeCache.txt" || options=(-DPARALLAX_BUILD_TESTS=OFF)
 fi
-# Every clone shares the compiler cache, wherever it lies.
-export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=1
+# Every clone shares the compiler cache, wherever it lies; it finds headers by what the compiler says, without preprocessing each source.
+export CCACHE_BASEDIR=${CCACHE_BASEDIR:-$PWD} CCACHE_NOHASHDIR=1 CCACHE_DEPEND=1
 preset=$1 jobs=${2:-$(nproc)}
 shift $(($# < 2 ? $# : 2))
 cmake --preset "$preset" "${options[@]}" > /dev/null || cmake --preset "$preset" "${options[@]}"

@@ -1,16 +1,17 @@
 #!/usr/bin/env bash
 # Builds and runs every test under AddressSanitizer + UBSan, then what has threads under ThreadSanitizer: sanitize.sh [--all] [JOBS]
 #
-# Kernels are compiled for this CPU's largest instruction set alone, and what takes long and shows these checkers little is left out, the
-# examples too; --all, which `make nightly` takes: kernels for each set that the library has, every test.
+# Kernels are compiled for this CPU's largest instruction set alone, and what takes long and shows these checkers little is left out: the
+# examples, tests of folders of pure functions, and others below. --all, which `make nightly` takes: kernels for each set that the library
+# has, every check, every test.
 #
 # UBSan leaves out null, vptr and object-size: AddressSanitizer stops at the same places, and they are two fifths of the time
-# that compiling takes. Without --all it checks alignment and overflow of pointers only in folders that read files or hold memory by hand:
-# elsewhere that is a third of the time.
+# that compiling takes. Without --all alignment and overflow of pointers are checked only in folders that read files or hold memory by
+# hand, and the end of scopes is not: elsewhere these are two fifths of the time.
 # AddressSanitizer's checks are calls: inlined ones make compiling loops of kernels take three times as long, and tests 0.94 of the time.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-quick=ON examples=OFF tool=''
+quick=ON examples=OFF more=()
 # Print or compare figures, or look for planted faults in the checks themselves; GoogleTest's tests as its filter has them.
 slow_cli='arguments|bench|bench_pages|english|fuzz|images|info|paper|parity|plan|scores|simulate|sysroot|types'
 # Run whole processes, a second each, where tests of the library come by the same code.
@@ -36,10 +37,10 @@ slow_address+=':*TheLastTryWaitsForNoDevice*:RunTimeRegions.ThreadsRunOtherSizes
 slow_thread="$slow:*NotFinite*:*HaveTheElementsOfWhatTheyView*:*RunningAndDestroying/*:*OutOfMemory.Loading/*:Ways/*Sequential1"
 slow_thread+=':*SessionSizes*DataDependent:PlanPinTest.AFullFile*:PlanPinTest.*LoseNothing:HostileTflite.*:Zoo/UserMemory*/distilbert'
 slow_thread+=':GrowingState.*:*Snapshot*:DelegatedPlan.*:GraphVariants.*:ElementwiseChain.*:Broadcast.*:TfliteCustomOptions.*'
-slow_thread+=':*DelegateBudget.SufficesForEachSize/*:OpenClConstants.*:ConformanceTest.FailsTheLine*'
+slow_thread+=':*DelegateBudget.SufficesForEachSize/*:OpenClConstants.*'
 cases=10 share=3  # of the hostile models
 if [[ ${1:-} == --all ]]; then
-  quick=OFF examples=ON tool=parallax slow_cli='none' slow_address='' slow_thread='' cases=25 share=1
+  quick=OFF examples=ON more=(parallax px_conformance_test) slow_cli='none' slow_address='' slow_thread='' cases=25 share=1
   shift
 fi
 jobs=${1:-$(nproc)}
@@ -50,9 +51,10 @@ scripts/build.sh asan-ubsan "$jobs"
 # Without what runs other builds, or looks at scripts and docs.
 PARALLAX_HOSTILE_SHARE=$share GTEST_FILTER="*-$slow_address" scripts/test.sh build/asan-ubsan "$jobs" -E "^cli/(demo|docs|gains|newcomer|setup|skipped|tables|tidy|$slow_cli)$"
 
-# What starts threads; --all: the command line over all of it too. Others are pure functions, which a second look shows nothing new about.
-threaded='(base|kernels/weights|bind|run|delegate_host|delegates/(cores|opencl)|planning|session|conformance)/|fuzz/kept$'
-[[ -z $tool ]] || threaded+='|cli/(budget|run)$'
+# What starts threads; --all: delegates' conformance and the command line over all of it too. Others are pure functions, which a second look
+# shows nothing new about.
+threaded='(base|kernels/weights|bind|run|delegate_host|delegates/(cores|opencl)|planning|session)/|fuzz/kept$'
+[[ ${#more[@]} -eq 0 ]] || threaded+='|conformance/|cli/(budget|run)$'
 cmake --preset tsan -DPARALLAX_QUICK_SANITIZERS=$quick > /dev/null
-scripts/build.sh tsan "$jobs" $tool px_fuzz px_{base,kernels_weights,bind,run,delegate_host,delegates_cores,delegates_opencl,planning,session,conformance}_test
+scripts/build.sh tsan "$jobs" "${more[@]}" px_fuzz px_{base,kernels_weights,bind,run,delegate_host,delegates_cores,delegates_opencl,planning,session}_test
 GTEST_FILTER="*-$slow_thread" scripts/test.sh build/tsan "$jobs" -R "^($threaded)"

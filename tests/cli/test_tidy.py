@@ -23,7 +23,7 @@ def tidy(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "UNITS", tmp_path / "units")
     module.linted, module.said = 0, ""
 
-    def lint(options, unit):
+    def lint(options, unit, left_out):
         module.linted += 1
         return module.said
 
@@ -31,11 +31,11 @@ def tidy(tmp_path, monkeypatch):
     return module
 
 
-def reads(tidy, *sources, options=("-O2",), environment="clang-tidy 14"):
+def reads(tidy, *sources, options=("-O2",), environment="clang-tidy 14", left_out=("slow",)):
     """Whether the unit of these sources is read."""
     tidy.includes.cache_clear()
     before = tidy.linted
-    tidy.check(options, list(sources), environment)
+    tidy.check(options, list(sources), environment, left_out)
     return tidy.linted > before
 
 
@@ -47,7 +47,7 @@ def test_a_clean_unit_is_read_once(tidy):
 def test_a_finding_is_told_each_time(tidy):
     tidy.said = "one.cc:1: error"
     assert reads(tidy, "src/a/one.cc") and reads(tidy, "src/a/one.cc")
-    assert tidy.check(("-O2",), ["src/a/one.cc"], "clang-tidy 14") == tidy.said
+    assert tidy.check(("-O2",), ["src/a/one.cc"], "clang-tidy 14", ("slow",)) == tidy.said
 
 
 @pytest.mark.parametrize("file, again", [("src/a/one.cc", True), ("src/a/one.h", True), ("src/a/deep.h", True), ("src/b/two.cc", False)])
@@ -61,6 +61,7 @@ def test_a_change_of_what_it_includes_is_one_of_the_unit(tidy, tmp_path, file, a
 def test_other_options_and_another_linter_read_again(tidy):
     assert reads(tidy, "src/a/one.cc")
     assert reads(tidy, "src/a/one.cc", options=("-O3",))
+    assert reads(tidy, "src/a/one.cc", left_out=())
     assert reads(tidy, "src/a/one.cc", environment="clang-tidy 15")
 
 

@@ -30,6 +30,23 @@ interpreter.invoke()
 print(interpreter.get_tensor(interpreter.get_output_details()[0]["index"]))
 """
 
+DEEP = """
+import resource
+
+def leaf(calls=8):
+    return calls and leaf(calls - 1)
+
+def faults(depth):
+    if depth:
+        return faults(depth - 1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    for _ in range(1000):
+        leaf()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+
+print(max(map(faults, range(400))))
+"""
+
 
 @pytest.fixture
 def folder(tmp_path):
@@ -55,6 +72,11 @@ def test_errors_and_exits_are_those_of_the_program(folder):
     assert run_with(folder, "program.py").returncode == 7
     (folder / "program.py").write_text("1 / 0")
     assert "ZeroDivisionError" in run_with(folder, "program.py").stderr
+
+
+def test_calls_at_any_depth_map_no_memory(folder):
+    (folder / "program.py").write_text(DEEP)
+    assert int(run_with(folder, "program.py").stdout) < 100  # a call of leaf() that crosses the end of a block of frames costs a page fault
 
 
 def test_the_package_has_the_tool():

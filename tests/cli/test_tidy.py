@@ -65,6 +65,31 @@ def test_other_options_and_another_linter_read_again(tidy):
     assert reads(tidy, "src/a/one.cc", environment="clang-tidy 15")
 
 
+UNITS = [("-O2", ["src/a/one.cc"]), ("-O2", ["src/b/two.cc"])]
+
+
+@pytest.mark.parametrize("names, units", [({"src/a/deep.h", "README.md"}, UNITS[:1]), ({"src/b/two.cc"}, UNITS[1:]), ({"README.md"}, []), ({".clang-tidy"}, UNITS)])
+def test_what_changed_or_includes_it_is_affected(tidy, names, units):
+    assert tidy.affected(UNITS, names) == units
+
+
+def test_commits_and_edits_are_changes(tidy, tmp_path, monkeypatch):
+    def commit(*names):
+        for name in names:
+            (tmp_path / name).write_text((tmp_path / name).read_text() + "// more\n")
+        tidy.output("git", "add", *names)
+        tidy.output("git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "Change it")
+
+    tidy.output("git", "init", "-q")
+    commit("src/a/one.cc", "src/a/one.h", "src/b/two.cc")
+    monkeypatch.setattr(tidy, "RECENT", 2)
+    for name in ("src/b/two.cc", "src/a/one.cc", "src/a/one.cc"):
+        commit(name)
+    assert tidy.changed() == {"src/a/one.cc"}
+    (tmp_path / "src/a/one.h").write_text("")
+    assert tidy.changed() == {"src/a/one.cc", "src/a/one.h"}
+
+
 def test_another_clone_has_the_same_keys(tidy, tmp_path):
     here = tidy.key_of((f"-I{tmp_path}/src",), ["src/a/one.cc"], "")
     tidy.ROOT = tmp_path / "clone"

@@ -1,13 +1,10 @@
 """Conversions between values of Python and arrays, for all that the compiled module cannot use in place. It calls these functions."""
+import functools
+import types
 import typing
 
 import numpy
 import numpy.typing
-
-try:
-    import ml_dtypes
-except ImportError:
-    ml_dtypes = None  # type: ignore[assignment]
 
 Array: typing.TypeAlias = numpy.typing.NDArray[typing.Any]
 
@@ -18,9 +15,19 @@ _BITS = {  # types of ml_dtypes whose elements have bytes of their own, and NumP
 _WIDE = {"float4_e2m1fn": "float32", "int2": "int8", "int4": "int8", "uint2": "uint8", "uint4": "uint8"}
 
 
+@functools.cache
+def _ml_dtypes() -> types.ModuleType | None:
+    """The package, None if it is not installed: importing it takes as long as Parallax, and few models have its types."""
+    try:
+        import ml_dtypes
+    except ImportError:
+        return None
+    return ml_dtypes
+
+
 def _type(name: str) -> typing.Any:
     """NumPy's type; None for one of ml_dtypes that is not installed."""
-    return getattr(ml_dtypes, name, None) if name in _BITS or name in _WIDE else name
+    return getattr(_ml_dtypes(), name, None) if name in _BITS or name in _WIDE else name
 
 
 def dense(value: typing.Any, name: str) -> Array:

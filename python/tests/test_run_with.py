@@ -67,6 +67,17 @@ def test_a_program_runs_unchanged(folder, program):
     assert done.stdout == "['--flag', 'x'] helper parallax.onnxruntime (1, 10)\nrefused\n[10.]\n"
 
 
+def test_a_program_loads_what_it_imports(folder):
+    (folder / "program.py").write_text("import tflite_runtime.interpreter, sys; print(sorted(sys.modules))")
+    loaded = run_with(folder, "program.py").stdout
+    assert "'parallax.tflite'" in loaded and "onnxruntime" not in loaded and "ai_edge_litert" not in loaded and "ml_dtypes" not in loaded
+
+
+def test_a_module_that_a_package_lacks_is_not_found(folder):
+    (folder / "program.py").write_text("import onnxruntime.training")
+    assert "ModuleNotFoundError: No module named 'onnxruntime.training'" in run_with(folder, "program.py").stderr
+
+
 def test_errors_and_exits_are_those_of_the_program(folder):
     (folder / "program.py").write_text("import sys; sys.exit(7)")
     assert run_with(folder, "program.py").returncode == 7

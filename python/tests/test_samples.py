@@ -68,7 +68,7 @@ def test_a_program_sees_the_same(path, folder):
     pytest.importorskip(package)
     their_text, theirs = seen(path, folder)
     assert their_text
-    our_text, ours = seen(path, folder, run_with._modules())
+    our_text, ours = seen(path, folder, run_with._PACKAGES[package]())
     compare(*(NUMBER.sub("", text) for text in (our_text, their_text)))
     compare(*([float(number) for number in NUMBER.findall(text)] for text in (our_text, their_text)))
     compare(ours, theirs)

@@ -27,13 +27,13 @@ def test_bits_are_taken_where_numpy_lacks_the_type(monkeypatch, number, bits):
     session = parallax.Session(models.identity(number))
     bits = np.array(bits, "u2" if number == 16 else "u1")
     assert session.run(bits)["y"].astype("f4").tolist() == [1, 2]
-    monkeypatch.setattr(parallax._arrays, "ml_dtypes", None)
+    monkeypatch.setattr(parallax._arrays, "_ml_dtypes", lambda: None)
     np.testing.assert_array_equal(session.run(bits)["y"], bits, strict=True)
 
 
 @pytest.mark.parametrize("number, low, high, wide", [(22, -8, 7, "i1"), (21, 0, 15, "u1"), (26, -2, 1, "i1"), (25, 0, 3, "u1")])
 def test_small_integers_have_bytes_without_ml_dtypes(monkeypatch, number, low, high, wide):
-    monkeypatch.setattr(parallax._arrays, "ml_dtypes", None)
+    monkeypatch.setattr(parallax._arrays, "_ml_dtypes", lambda: None)
     session = parallax.Session(models.identity(number))
     x = np.array([low, 0, high], wide)
     np.testing.assert_array_equal(session.run(x)["y"], x, strict=True)

@@ -48,9 +48,19 @@ void WorkerPool::wake_one(std::size_t parked, Participant*& guests) {
     sleeper.next_called_ = std::exchange(guests, &sleeper);
     return;
   }
+  if (const auto worker = static_cast<std::size_t>(sleeper.worker_);
+      worker > 0 && worker <= affinities_.size())
+    affinities_[worker - 1].avoid_this_cpu();
   sleeper.parked_.store(0);
   sleeper.parked_.notify_one();
   unparked_.notify_all();
+}
+
+/// Ends a worker's exclusion from the CPU of the thread that woke it.
+void WorkerPool::may_use_all_cpus(const Participant& worker) {
+  const MutexLock lock(park_mutex_);
+  const auto index = static_cast<std::size_t>(worker.worker_ - 1);
+  if (index < affinities_.size()) affinities_[index].restore();
 }
 
 /// Submits a task to the user-provided pool for each of `guests`.

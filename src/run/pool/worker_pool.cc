@@ -35,6 +35,7 @@ WorkerPool::WorkerPool(int threads, int cpus, int at_first, std::shared_ptr<Thre
   // After the first thread nothing may throw.
   workers_->reserve(static_cast<std::size_t>(most_ - 1));
   guests_->reserve(static_cast<std::size_t>(most_ - 1));
+  affinities_.reserve(static_cast<std::size_t>(most_ - 1));
   start(at_first);
 }
 
@@ -47,11 +48,13 @@ void WorkerPool::init(Participant& worker, int index) {
 /// Adds a worker. Throws if the system has no thread, or no memory for one.
 void WorkerPool::add_worker(int index) {
   if (users_ == nullptr) {
+    const MutexLock lock(park_mutex_);  // the thread first asks for it
     workers_->emplace_back([this, index] {
       Participant self;
       init(self, index);
       work(self);
     });
+    affinities_.emplace_back(workers_->back().native_handle()).avoid_this_cpu();
     return;
   }
   const auto guest = std::make_shared<Guest>(*this);
@@ -94,6 +97,7 @@ void WorkerPool::work(Participant& self) {
   const auto nothing_to_do = [&] {
     return !stop_.load() && (crowded(asleep_.load() - 1) || !has_work(self, nullptr));
   };
+  may_use_all_cpus(self);
   for (Idle idle; !stop_.load(std::memory_order_relaxed);) {
     if (!crowded(asleep_.load()) && help(self, nullptr)) {
       idle.reset();
@@ -101,6 +105,7 @@ void WorkerPool::work(Participant& self) {
                                                                                     : kSpinInRun)) {
       if (self.guest_ == nullptr) {
         park_while(self, nothing_to_do);
+        may_use_all_cpus(self);
       } else if (leaves(self, nothing_to_do)) {
         return;
       }

@@ -35,6 +35,7 @@
 
 #include "base/machine/cpu.h"
 #include "base/machine/fork.h"
+#include "base/machine/thread_affinity.h"
 #include "base/mutex.h"
 #include "parallax/runtime.h"
 #include "run/pool/run_slots.h"
@@ -137,6 +138,7 @@ class WorkerPool {
   void wake(const Participant& self, std::int64_t wanted);
   void wake_if_worth(Participant& self, std::int64_t wanted, double nanoseconds);
   void wake_all();
+  void may_use_all_cpus(const Participant& worker);
   void wake_one(std::size_t parked, Participant*& guests) PX_REQUIRES(park_mutex_);
   template <class Idle>
   void park_while(Participant& self, Idle nothing_to_do,
@@ -160,6 +162,9 @@ class WorkerPool {
   Mutex park_mutex_;
   Condition unparked_;  // for threads that sleep until a given time
   std::vector<Participant*> parked_ PX_GUARDED_BY(park_mutex_);
+  // One for each worker, in their order; none for guests. A woken thread should not share the CPU
+  // of the one that wakes it.
+  std::vector<ThreadAffinity> affinities_ PX_GUARDED_BY(park_mutex_);
 };
 
 /// A thread that takes part in runs. Used by that thread only.

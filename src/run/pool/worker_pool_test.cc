@@ -1,6 +1,8 @@
 #include "run/pool/worker_pool.h"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <array>
@@ -42,6 +44,32 @@ TEST(WorkerPool, RunsEachIndexOnce) {
       for (int repeat = 0; repeat < 50; ++repeat)
         share_and_count(stay.participant(), WorkLevel::kTiles, count);
   }
+}
+
+TEST(WorkerPool, WorkersMayUseAllCpusOfTheThreadThatMadeThem) {
+  cpu_set_t all, cpus;
+  ASSERT_EQ(::pthread_getaffinity_np(::pthread_self(), sizeof(all), &all), 0);
+  if (CPU_COUNT(&all) < 2) GTEST_SKIP() << "one CPU";
+  WorkerPool pool(2);
+  std::atomic<int> helped{0};
+  for (int repeat = 0; repeat < 1000 && helped < 3; ++repeat) {
+    while (pool.asleep() == 0) std::this_thread::yield();
+    WorkerPool::Stay stay(pool, 2);
+    std::atomic<bool> here{false};
+    // Each of two threads has one index.
+    Function work([&](std::int64_t, Participant& self) {
+      if (self.index() == 0) {
+        for (int i = 0; i < 1000 && !here; ++i) std::this_thread::yield();
+        return;
+      }
+      here = true;
+      EXPECT_EQ(::pthread_getaffinity_np(::pthread_self(), sizeof(cpus), &cpus), 0);
+      EXPECT_NE(CPU_EQUAL(&cpus, &all), 0);
+      ++helped;
+    });
+    stay.participant().share(WorkLevel::kTiles, 2, work);
+  }
+  EXPECT_EQ(helped, 3);
 }
 
 TEST(WorkerPool, BranchesOfferTiles) {

@@ -11,6 +11,8 @@
 #include <thread>
 #include <vector>
 
+#include "base/files/resident_test_util.h"
+
 namespace parallax {
 namespace {
 
@@ -28,19 +30,6 @@ class MappedFileTest : public testing::Test {
     std::ofstream out(folder_ / name, std::ios::binary);
     for (std::size_t i = 0; i < size; ++i) out.put(static_cast<char>(i % 251));
     return folder_ / name;
-  }
-
-  /// KiB of the map at `begin` that this process holds. (mincore would tell of the page cache.)
-  static long resident_kib(const std::byte* begin) {
-    std::ifstream smaps("/proc/self/smaps");
-    char start[32];
-    std::snprintf(start, sizeof start, "%lx-", reinterpret_cast<unsigned long>(begin));
-    bool found = false;
-    for (std::string line; std::getline(smaps, line);) {
-      if (line.find('-') < 17 && line.rfind(start, 0) == 0) found = true;
-      if (found && line.rfind("Rss:", 0) == 0) return std::stol(line.substr(4));
-    }
-    return -1;
   }
 
   fs::path folder_;

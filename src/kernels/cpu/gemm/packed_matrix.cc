@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/checked.h"
+#include "base/files/mapped_file.h"
 #include "base/status.h"
 #include "kernels/cpu/gemm/epilogue.h"
 #include "kernels/cpu/gemm/half_loops.h"
@@ -64,29 +65,73 @@ Elements floats_of(const PackSource& source) {
   return {source.data, source.columns, 1};
 }
 
-void fill_panel(const PackSource& source, std::int64_t column, std::int64_t width,
-                std::int64_t stride, float* to) {
-  if (width < stride) std::fill(to, to + source.depth * stride, 0.0F);
-  copy_columns<kFloatBytes>(floats_of(source), source.depth, column, width, stride,
+void fill_rows(const PackSource& source, const PackedMatrix& matrix, std::int64_t panel,
+               TileRange rows, float* to) {
+  const std::int64_t stride = matrix.stride(panel), width = matrix.width(panel),
+                     depth = rows.end - rows.begin;
+  if (width < stride) std::fill(to, to + depth * stride, 0.0F);
+  Elements from = floats_of(source);
+  from.data += rows.begin * from.row_stride * kFloatBytes;
+  copy_columns<kFloatBytes>(from, depth, matrix.column(panel), width, stride,
                             reinterpret_cast<std::byte*>(to));
   if (source.alpha != 1.0F)
-    std::for_each(to, to + source.depth * stride, [&](float& x) { x *= source.alpha; });
+    std::for_each(to, to + depth * stride, [&](float& x) { x *= source.alpha; });
 }
 
-/// Packs panel after panel.
-void pack_panels(const PackedMatrix& matrix, const FillPanel& fill, std::byte* to) {
-  std::vector<float> rows;
-  for (std::int64_t p = 0; p < matrix.panels(); ++p) {
-    const std::int64_t stride = matrix.stride(p);
-    if (matrix.type->packs_floats()) {
-      fill(matrix, p, reinterpret_cast<float*>(to));
-    } else {
-      rows.resize(to_size(matrix.depth * stride));
-      fill(matrix, p, rows.data());
-      matrix.type->pack_columns(rows.data(), to_size(stride), to_size(matrix.depth),
-                                to_size(stride), to, to_size(stride));
+/// The elements of B as f32 if they are dense.
+DenseConstant dense_floats_of(const PackSource& source) {
+  const Elements from = floats_of(source);
+  const bool rows = from.row_stride == source.columns && from.column_stride == 1;
+  if (!rows && (from.row_stride != 1 || from.column_stride != source.depth)) return {};
+  return {{from.data, to_size(source.depth * source.columns * kFloatBytes)}, !rows};
+}
+
+/// Packs rows of a panel into the panels at `to`. `floats`: memory that it may use.
+void pack_rows(const PackedMatrix& matrix, std::int64_t panel, TileRange rows, const FillRows& fill,
+               std::vector<float>& floats, std::byte* to) {
+  const std::int64_t stride = matrix.stride(panel), first = matrix.type->steps(rows.begin);
+  to += (matrix.column(panel) * matrix.steps() + first * stride) * matrix.type->packed_bytes;
+  if (matrix.type->packs_floats()) {
+    fill(matrix, panel, rows, reinterpret_cast<float*>(to));
+    return;
+  }
+  const std::int64_t depth = rows.end - rows.begin;
+  floats.resize(to_size(depth * stride));
+  fill(matrix, panel, rows, floats.data());
+  matrix.type->pack_columns(floats.data(), to_size(stride), to_size(depth), to_size(stride), to,
+                            to_size(stride));
+}
+
+/// Bytes of a constant that are packed before their pages are released; the fewest rows, a multiple
+/// of the rows of a step.
+constexpr std::int64_t kReleasedBytes = 1 << 20, kFewestRows = 64;
+
+/// Packs block after block of rows, each panel after panel. Columns are released after whole
+/// panels, since a panel reads its columns only.
+void pack_panels(const PackedMatrix& matrix, const FillRows& fill, const DenseConstant& constant,
+                 std::byte* to) {
+  const std::int64_t lines = constant.columns ? matrix.columns : matrix.depth;
+  const std::int64_t bytes = lines == 0 ? 0 : std::ssize(constant.bytes) / lines;
+  const auto release = [&](TileRange read) {
+    if (std::ssize(constant.bytes) > kReleasedBytes)
+      release_pages(constant.bytes.subspan(to_size(read.begin * bytes),
+                                           to_size((read.end - read.begin) * bytes)));
+  };
+  const bool whole = constant.columns || std::ssize(constant.bytes) <= kReleasedBytes;
+  const std::int64_t block =
+      whole ? matrix.depth : std::max(kReleasedBytes / bytes / kFewestRows, 1L) * kFewestRows;
+  std::vector<float> floats;
+  TileRange columns{0, 0};
+  for (std::int64_t begin = 0; begin < matrix.depth; begin += block) {
+    const TileRange rows{begin, std::min(begin + block, matrix.depth)};
+    for (std::int64_t p = 0; p < matrix.panels(); ++p) {
+      pack_rows(matrix, p, rows, fill, floats, to);
+      columns.end = matrix.column(p) + matrix.width(p);
+      if (!constant.columns || (columns.end - columns.begin) * bytes < kReleasedBytes) continue;
+      release(columns);
+      columns.begin = columns.end;
     }
-    to += matrix.steps() * stride * matrix.type->packed_bytes;
+    if (!constant.columns) release(rows);
   }
 }
 
@@ -151,8 +196,16 @@ const std::byte* PackedMatrix::row(std::int64_t panel, std::int64_t step) const 
 Result<PackedMatrix> pack_matrix(PackedMatrix matrix, const std::byte* source,
                                  const std::string& layout, FillPanel fill, PackedWeights& packed,
                                  std::span<const std::byte> instead) {
-  const auto pack = [matrix, fill = std::move(fill)](std::byte* to) {
-    pack_panels(matrix, fill, to);
+  const auto fill_rows = [fill = std::move(fill)](const PackedMatrix& of, std::int64_t panel,
+                                                  TileRange, float* to) { fill(of, panel, to); };
+  return pack_in_order(std::move(matrix), source, layout, fill_rows, {}, packed, instead);
+}
+
+Result<PackedMatrix> pack_in_order(PackedMatrix matrix, const std::byte* source,
+                                   const std::string& layout, FillRows fill, DenseConstant constant,
+                                   PackedWeights& packed, std::span<const std::byte> instead) {
+  const auto pack = [matrix, fill = std::move(fill), constant](std::byte* to) {
+    pack_panels(matrix, fill, constant, to);
   };
   return pack_with(std::move(matrix), source, layout, pack, instead, packed);
 }
@@ -169,13 +222,12 @@ Result<PackedMatrix> pack_matrix(const GemmType& type, const PackSource& source,
     return pack_with(std::move(matrix), source.data, layout, pack, source.stored.form->source.bytes,
                      packed);
   }
-  const auto fill = [source](const PackedMatrix& of, std::int64_t p, float* to) {
-    fill_panel(source, of.column(p), of.width(p), of.stride(p), to);
-  };
-  const auto pack = [matrix, fill](std::byte* to) { pack_panels(matrix, fill, to); };
+  const auto fill = [source](const PackedMatrix& of, std::int64_t panel, TileRange rows,
+                             float* to) { fill_rows(source, of, panel, rows, to); };
   const std::span<const std::byte> instead =
       stores(source, DType::kF32) ? source.stored.form->source.bytes : std::span<const std::byte>();
-  return pack_with(std::move(matrix), source.data, layout, pack, instead, packed);
+  return pack_in_order(std::move(matrix), source.data, layout, fill, dense_floats_of(source),
+                       packed, instead);
 }
 
 const void* rows_of_steps(const PackedMatrix& b, const void* from, std::int64_t rows,

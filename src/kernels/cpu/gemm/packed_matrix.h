@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "kernels/cpu/elementwise/unary_loops.h"
@@ -50,6 +51,14 @@ struct PackedMatrix {
 /// `panel` ascends from 0; `to` has matrix.depth * matrix.stride(panel) floats. Memory that it
 /// writes is aligned to a float.
 using FillPanel = std::function<void(const PackedMatrix& matrix, std::int64_t panel, float* to)>;
+/// Writes some rows of a panel as f32 [rows, stride], likewise.
+using FillRows =
+    std::function<void(const PackedMatrix& matrix, std::int64_t panel, TileRange rows, float* to)>;
+/// A dense constant that has the rows of a matrix one after the other, or its columns.
+struct DenseConstant {
+  std::span<const std::byte> bytes;
+  bool columns = false;
+};
 
 /// Packs the matrix that `fill` computes from the constant `source`. `layout` names everything else
 /// that the result depends on; equal packings are shared as PackedWeights::get() says. The name of
@@ -58,6 +67,11 @@ using FillPanel = std::function<void(const PackedMatrix& matrix, std::int64_t pa
 Result<PackedMatrix> pack_matrix(PackedMatrix matrix, const std::byte* source,
                                  const std::string& layout, FillPanel fill, PackedWeights& packed,
                                  std::span<const std::byte> instead = {});
+/// As pack_matrix(), in the order in which the constant's pages lie, which are released meanwhile:
+/// a large matrix in a file needs one megabyte next to what it is packed to, not all of its bytes.
+Result<PackedMatrix> pack_in_order(PackedMatrix matrix, const std::byte* source,
+                                   const std::string& layout, FillRows fill, DenseConstant constant,
+                                   PackedWeights& packed, std::span<const std::byte> instead = {});
 
 /// The f16 or f32 in a file that a matrix of f32 is made of, one by one. Element (k, j) of the
 /// matrix is at k * row_stride + j * column_stride.

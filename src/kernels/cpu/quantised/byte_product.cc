@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "base/checked.h"
+#include "base/files/mapped_file.h"
 #include "base/status.h"
 #include "kernels/cpu/gemm/cut.h"
 #include "kernels/cpu/quantised/byte_sums.h"
@@ -150,24 +151,27 @@ Result<std::unique_ptr<Kernel>> byte_panels_matmul(const KernelRequest& request)
   const bool is_signed = b.dtype == DType::kI8;
   const std::string layout =
       fmt::format("matmul {}x{} {}", depth, columns, is_signed ? "i8" : "u8");
-  const auto sum = [from = b.data, depth, columns, is_signed](std::int32_t* to) {
+  const DenseConstant dense{{b.data, to_size(depth * columns)}};
+  const auto sum = [from = b.data, depth, columns, is_signed, dense](std::int32_t* to) {
     std::fill_n(to, columns, 0);
-    for (std::int64_t i = 0; i < depth * columns; ++i)
-      to[i % columns] += weight_byte(from, is_signed, i);
+    for (std::int64_t k = 0; k < depth; ++k)
+      for (std::int64_t j = 0; j < columns; ++j)
+        to[j] += weight_byte(from, is_signed, k * columns + j);
+    release_pages(dense.bytes);  // before there is memory for the packed ones
   };
   PX_ASSIGN(auto to, Requantisation::make(request, columns, layout, sum));
   if (!to) return not_covered();
   const auto fill = [from = b.data, columns, is_signed](const PackedMatrix& matrix, std::int64_t p,
-                                                        float* panel) {
+                                                        TileRange rows, float* panel) {
     const std::int64_t stride = matrix.stride(p), width = matrix.width(p);
-    std::fill_n(panel, matrix.depth * stride, 0.0F);
-    for (std::int64_t k = 0; k < matrix.depth; ++k)
+    std::fill_n(panel, (rows.end - rows.begin) * stride, 0.0F);
+    for (std::int64_t k = rows.begin; k < rows.end; ++k, panel += stride)
       for (std::int64_t j = 0; j < width; ++j)
-        panel[k * stride + j] =
+        panel[j] =
             static_cast<float>(weight_byte(from, is_signed, k * columns + matrix.column(p) + j));
   };
-  PX_ASSIGN(PackedMatrix weights, pack_matrix(PackedMatrix(byte_gemm_type(), depth, columns),
-                                              b.data, layout, fill, request.packed));
+  PX_ASSIGN(PackedMatrix weights, pack_in_order(PackedMatrix(byte_gemm_type(), depth, columns),
+                                                b.data, layout, fill, dense, request.packed));
   return make_byte_rows(a.elements() / depth, std::move(weights), std::move(*to), *request.machine);
 }
 

@@ -17,6 +17,7 @@ RunBudget less(RunBudget budget, std::int64_t kept_by_plans) {
 
 Result<bool> RunAdmission::choose_within(const Binding& binding, const RunBudget& room,
                                          const Deadline& deadline, Wanted& wanted) {
+  wanted.program = nullptr;  // its regions hold memory
   PX_ASSIGN(wanted.program, plans_.get(binding, room, false, deadline));
   wanted.spare = 0;
   const auto& device = wanted.program->bound->device;
@@ -49,6 +50,7 @@ Result<bool> RunAdmission::choose(const Binding& binding, const RunBudget& now,
     const std::uint64_t ended = account_.runs.ended();
     account_.forget_regions();
     chosen = choice();
+    if (!chosen) wanted.program = nullptr;
     if (!lacks(chosen) || account_.runs.wait_for_end(ended, deadline)) continue;
     PX_RETURN_IF_ERROR(check_deadline(deadline));
     break;

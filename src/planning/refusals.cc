@@ -23,6 +23,9 @@ std::vector<RefusedRegion> Refusals::of(const Binding& binding) const {
   std::vector<RefusedRegion> list;
   const MutexLock lock(mutex_);
   for (const Held& held : for_all_) list.push_back(held.region);
+  const auto [first, last] = cpu_only_.equal_range(binding.symbols);
+  for (auto each = first; each != last; ++each)
+    list.insert(list.end(), each->second.begin(), each->second.end());
   const auto found = by_binding_.find(binding.symbols);
   if (found == by_binding_.end()) return list;
   for (const Held& held : found->second)
@@ -84,6 +87,18 @@ bool Refusals::forget() {
   by_binding_.clear();
   has_pauses_ = false;
   return any;
+}
+
+Refusals::CpuOnly::CpuOnly(Refusals& all, const Binding& binding,
+                           std::vector<RefusedRegion> regions)
+    : all_(all) {
+  const MutexLock lock(all_.mutex_);
+  place_ = all_.cpu_only_.emplace(binding.symbols, std::move(regions));
+}
+
+Refusals::CpuOnly::~CpuOnly() {
+  const MutexLock lock(all_.mutex_);
+  all_.cpu_only_.erase(place_);
 }
 
 }  // namespace parallax

@@ -20,6 +20,8 @@ namespace parallax {
 
 /// The refusals of one session.
 class Refusals {
+  using Key = std::vector<std::optional<std::int64_t>>;  // Binding::symbols
+
  public:
   /// Limit on bindings with refusals: a session may see any number of sizes. An evicted refusal is
   /// learned again when the delegate refuses once more.
@@ -35,8 +37,22 @@ class Refusals {
   /// Counts a run of `binding`. Returns whether it ends a pause, so that another plan would be
   /// made.
   bool count_run(const Binding& binding);
-  /// Removes all refusals. Returns whether there was one.
+  /// Removes all refusals, except those of CpuOnly. Returns whether there was one.
   bool forget();
+
+  /// Leaves nodes of a binding to the CPU while it lives, for a run that has room for nothing else.
+  /// `all` must outlive it.
+  class CpuOnly {
+   public:
+    CpuOnly(Refusals& all, const Binding& binding, std::vector<RefusedRegion> regions);
+    ~CpuOnly();
+    CpuOnly(const CpuOnly&) = delete;
+    CpuOnly& operator=(const CpuOnly&) = delete;
+
+   private:
+    Refusals& all_;
+    std::multimap<Key, std::vector<RefusedRegion>>::iterator place_;
+  };
 
  private:
   struct Held {
@@ -45,7 +61,6 @@ class Refusals {
     RetryPause pause = {};      ///< for Refusal::kMoment
     bool is_left_out() const { return region.kind != Refusal::kMoment || pause.is_on(); }
   };
-  using Key = std::vector<std::optional<std::int64_t>>;  // Binding::symbols
 
   bool add_for_all(std::uint64_t version, RefusedRegion region) PX_REQUIRES(mutex_);
   bool add_for(const Key& key, RefusedRegion region) PX_REQUIRES(mutex_);
@@ -55,6 +70,7 @@ class Refusals {
   std::uint64_t version_ PX_GUARDED_BY(mutex_) = 0;
   std::vector<Held> for_all_ PX_GUARDED_BY(mutex_);
   std::map<Key, std::vector<Held>> by_binding_ PX_GUARDED_BY(mutex_);
+  std::multimap<Key, std::vector<RefusedRegion>> cpu_only_ PX_GUARDED_BY(mutex_);
 };
 
 }  // namespace parallax

@@ -31,6 +31,18 @@ TEST(RefusalsTest, SizesAreOfTheirBindingAndRegionsOfAll) {
   }
 }
 
+TEST(RefusalsTest, TheCpuKeepsWhatARunHoldsForIt) {
+  Refusals refusals;
+  {
+    const Refusals::CpuOnly one(refusals, kLarge, {region(Refusal::kMoment, {})});
+    const Refusals::CpuOnly two(refusals, kLarge, {region(Refusal::kMoment, {"c"})});
+    EXPECT_FALSE(refusals.forget());
+    EXPECT_EQ(refusals.of(kLarge).size(), 2U);
+    EXPECT_TRUE(refusals.of(kSmall).empty());
+  }
+  EXPECT_TRUE(refusals.of(kLarge).empty());
+}
+
 TEST(RefusalsTest, OnlyOlderPlansAreMadeAgain) {
   Refusals refusals;
   const std::uint64_t before = refusals.version();

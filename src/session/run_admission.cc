@@ -46,14 +46,15 @@ Result<bool> RunAdmission::choose(const Binding& binding, const RunBudget& now,
   auto chosen = choice();
   while ((lacks(chosen) || (chosen && !*chosen && fixed > 0)) && account_.forget_oldest_regions())
     chosen = choice();
-  while (lacks(chosen)) {
+  // If all other runs wait too, a last try finds what they have released before they did.
+  for (bool others_wait = false; lacks(chosen);) {
     const std::uint64_t ended = account_.runs.ended();
     account_.forget_regions();
     chosen = choice();
     if (!chosen) wanted.program = nullptr;
-    if (!lacks(chosen) || account_.runs.wait_for_end(ended, deadline)) continue;
+    if (others_wait || !lacks(chosen)) break;
+    others_wait = !account_.runs.wait_for_end(ended, deadline);
     PX_RETURN_IF_ERROR(check_deadline(deadline));
-    break;
   }
   return chosen;
 }

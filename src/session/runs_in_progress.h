@@ -35,8 +35,10 @@ class RunsInProgress {
   std::uint64_t ended() const;
   /// Blocks until more runs have ended than `before`, a result of ended(). False: all runs in
   /// progress wait here, so that none can end; or `deadline` has passed. REQUIRES: the caller is a
-  /// run in progress. On false the caller must check its deadline: kLimitExceeded or kCancelled if
-  /// that has passed, else it fails for lack of memory. A stop request wakes it.
+  /// run in progress that holds no plan. On false the caller must check its deadline:
+  /// kLimitExceeded or kCancelled if that has passed. Else it must look for memory a last time,
+  /// since waiting runs may have released some before they waited, and fails if it finds too
+  /// little; the others wait until it ends. A stop request wakes it.
   bool wait_for_end(std::uint64_t before, const Deadline& deadline);
 
  private:

@@ -254,15 +254,27 @@ Result<AdmittedRun> Session::Impl::admit(const Binding& binding, const Deadline&
   const bool full = !run && run.error().code == ErrorCode::kBudgetExceeded;
   if (!full || !has_delegate() || options.require_full_delegation) return run;
   runtime->log.info(fmt::format("no plan with a delegate fits: {}", run.error().to_string()));
-  leave_all_out(binding);
-  return admission.admit(binding, deadline);
+  return admit_on_cpu(binding, deadline);
 }
 
-void Session::Impl::leave_all_out(const Binding& binding) {
+Result<AdmittedRun> Session::Impl::admit_on_cpu(const Binding& binding, const Deadline& deadline) {
+  const Refusals::CpuOnly cpu_only(refusals, binding, all_refused());
+  leave_all_out(binding);
+  auto run = admission.admit(binding, deadline);
+  // So that the pause ends even if the refusals were removed meanwhile.
+  refusals.add(binding, refusals.version(), all_refused());
+  return run;
+}
+
+std::vector<RefusedRegion> Session::Impl::all_refused() const {
   std::vector<RefusedRegion> all;
   for (std::size_t i = 0; i < opened().size(); ++i)
     all.push_back({static_cast<int>(i), {}, Refusal::kMoment, no_room_for_cpu().to_string()});
-  refusals.add(binding, refusals.version(), std::move(all));
+  return all;
+}
+
+void Session::Impl::leave_all_out(const Binding& binding) {
+  refusals.add(binding, refusals.version(), all_refused());
   plans.forget(binding);
 }
 

@@ -116,6 +116,11 @@ struct Session::Impl {
   /// Leaves all of `binding` to the CPU for a number of runs, from the next one on. Adds a refusal
   /// of the moment for each open delegate, and evicts the plan of `binding`.
   void leave_all_out(const Binding& binding);
+  /// Admits a run whose plan has no regions, after leave_all_out(), even if another thread retries
+  /// delegates meanwhile. Errors: as RunAdmission::admit().
+  Result<AdmittedRun> admit_on_cpu(const Binding& binding, const Deadline& deadline);
+  /// Returns a refusal of all nodes for each open delegate.
+  std::vector<RefusedRegion> all_refused() const;
   /// Returns the nodes that plans for `binding` leave to the CPU. Empty if full delegation is
   /// required: a region is tried again then.
   std::vector<RefusedRegion> refused_regions(const Binding& binding) const;

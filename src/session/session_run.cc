@@ -210,17 +210,18 @@ Status Session::Impl::run_smaller(const BoundInputs& bound, const Request& reque
 /// tensors. The caller must hold no plan.
 Status Session::Impl::run_without_delegates(const BoundInputs& bound, const Request& request) {
   runtime->log.info("the budget has no room for a delegate in this run: the CPU runs everything");
-  leave_all_out(bound.binding);
-  while (true) {
+  const Refusals::CpuOnly cpu_only(refusals, bound.binding, all_refused());
+  // If all other runs wait too, a last try finds what they have released before they did.
+  for (bool others_wait = false;;) {
     const std::uint64_t ended = account->runs.ended();
     account->forget_regions();
-    const bool all = account->memory.fixed_bytes() == 0;
+    const bool all = others_wait || account->memory.fixed_bytes() == 0;
     Status status;
     {
       std::shared_ptr<const Program> program;
       std::int64_t kept = 0;
       {
-        PX_ASSIGN(AdmittedRun run, admission.admit(bound.binding, request.deadline));
+        PX_ASSIGN(AdmittedRun run, admit_on_cpu(bound.binding, request.deadline));
         program = run.program;
         kept = run.kept_by_plans;
         status = run_program(run, bound, request);
@@ -229,9 +230,8 @@ Status Session::Impl::run_without_delegates(const BoundInputs& bound, const Requ
     }
     if (!is_full(status) || all) return status;
     // Other runs hold the rest until they end.
-    if (account->runs.wait_for_end(ended, request.deadline)) continue;
+    others_wait = !account->runs.wait_for_end(ended, request.deadline);
     PX_RETURN_IF_ERROR(check_deadline(request.deadline));
-    return status;
   }
 }
 

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <chrono>
 #include <optional>
 #include <ostream>
 #include <span>
@@ -87,6 +88,22 @@ TEST_P(DelegateBudget, SufficesForEachSize) {
   for (std::thread& thread : threads) thread.join();
   EXPECT_LE(session.peak_arena_bytes(), options_.budget.bytes);
   EXPECT_TRUE(session.delegates()[0].problem.empty()) << session.delegates()[0].problem;
+}
+
+TEST_P(DelegateBudget, SufficesWhileDelegatesAreRetried) {
+  Session session = *Session::create(model_, options_, *runtime_);
+  std::atomic<bool> done = false;
+  std::thread retrying([&] {
+    while (!done) {
+      session.retry_delegates();
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+    }
+  });
+  for (int run = 0; run < 3; ++run)
+    for (std::int64_t rows = 1; rows <= kMaxBudgetRows; ++rows) run_size(session, rows);
+  done = true;
+  retrying.join();
+  EXPECT_LE(session.peak_arena_bytes(), options_.budget.bytes);
 }
 
 TEST_P(DelegateBudget, LeavesTheDelegateWhatFits) {

@@ -42,9 +42,11 @@ using Numbers = std::vector<std::vector<float>>;
 /// Waits for what threads of a delegate still do; no result depends on how long that takes.
 template <class Condition>
 bool comes_true(Condition condition) {
-  for (int i = 0; i < 10'000 && !condition(); ++i)
+  for (int i = 0; i < 10'000; ++i) {
+    if (condition()) return true;  // asked again it may be false
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
-  return condition();
+  }
+  return false;
 }
 
 /// What a run gave, and what it should still be when the next one has ended.

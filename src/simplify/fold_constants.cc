@@ -30,6 +30,7 @@ namespace {
 constexpr std::int64_t kSmallResult = 1 << 20;   ///< may be larger than what it is made from
 constexpr std::int64_t kLargeResult = 16 << 20;  ///< may be kMaxGrowth times what it is made from
 constexpr std::int64_t kMaxGrowth = 4;
+constexpr std::int64_t kMaxWidening = 8;  ///< of elements: from bytes to 64 bits, or 4 bits to 32
 constexpr std::int64_t kUnsizedInput = 64 << 10;  ///< for results of run-time size
 
 std::optional<Dims> dims_of(const Value& value) {
@@ -59,6 +60,12 @@ std::int64_t products(const Node& node, std::span<const Dims> inputs,
 bool reads_part(OpKind op) {
   return op == OpKind::kGather || op == OpKind::kGatherND || op == OpKind::kSlice ||
          op == OpKind::kShape;
+}
+
+/// Returns true for operators that change the type of each element: a chain of them cannot multiply
+/// the bytes any further.
+bool converts_elements(OpKind op) {
+  return op == OpKind::kCast || op == OpKind::kDequantizeLinear;
 }
 
 struct NodeAlone {
@@ -233,7 +240,7 @@ class Folder {
       outputs.push_back(dims.value_or(Dims{}));
       if (!id.valid()) continue;
       any_output = true;
-      const auto bytes = result_bytes(graph_.values[id], dims, source.bytes);
+      const auto bytes = result_bytes(node.op, graph_.values[id], dims, source.bytes);
       if (!bytes) return std::nullopt;
       result = saturating_add(result, *bytes);
     }
@@ -249,12 +256,15 @@ class Folder {
 
   /// Returns the bytes of one result; nullopt if they are too many. Results of run-time size grow
   /// by at most rank x 8 bytes, so small inputs are harmless.
-  std::optional<std::int64_t> result_bytes(const Value& value, const std::optional<Dims>& dims,
+  std::optional<std::int64_t> result_bytes(OpKind op, const Value& value,
+                                           const std::optional<Dims>& dims,
                                            std::int64_t input_bytes) const {
     if (!dims) return input_bytes <= kUnsizedInput ? std::optional(kSmallResult) : std::nullopt;
     const auto bytes = bytes_of(value.dtype, *dims);
     if (!bytes) return std::nullopt;
-    const bool grows_little = *bytes <= kLargeResult && *bytes / kMaxGrowth <= input_bytes;
+    const bool grows_little = converts_elements(op)
+                                  ? *bytes / kMaxWidening <= input_bytes
+                                  : *bytes <= kLargeResult && *bytes / kMaxGrowth <= input_bytes;
     if (*bytes > kSmallResult && *bytes > input_bytes && !grows_little) return std::nullopt;
     return bytes;
   }

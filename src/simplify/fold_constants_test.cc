@@ -14,13 +14,17 @@
 namespace parallax {
 namespace {
 
-/// Computes Neg of i64 and ConstantOfShape of f32 zeros, and counts.
+/// Computes Neg of i64, ConstantOfShape of f32 zeros and Cast of zeros to f32, and counts.
 struct Calculator {
   int* calls;
   Result<std::vector<Constant>> operator()(const Graph& graph, NodeId id) const {
     ++*calls;
     const Node& node = graph.nodes[id];
     const Constant& input = *graph.values[node.inputs[0]].constant;
+    if (node.op == OpKind::kCast) {
+      const std::vector<std::byte> zeros(static_cast<std::size_t>(input.dims.elements()) * 4);
+      return std::vector{make_constant(DType::kF32, input.dims, zeros)};
+    }
     std::vector<std::int64_t> elements = *integers(input);
     if (node.op == OpKind::kNeg) {
       for (std::int64_t& element : elements) element = -element;
@@ -112,6 +116,22 @@ TEST(FoldConstants, ComputesNoBombs) {
     EXPECT_EQ(calls, folded ? 1 : 0) << side;
     EXPECT_EQ(graph.nodes.empty(), folded) << side;
   }
+}
+
+TEST(FoldConstants, WidensWeightsOfAnySize) {
+  // 20 MiB of f32 made of 10 MiB of f16, as TFLite files keep large weights.
+  Graph graph;
+  GraphBuilder builder(graph);
+  const std::vector<std::byte> halves(10 << 20);
+  const ValueId weights = builder.constant("w", make_constant(DType::kF16, {1024, 5120}, halves));
+  Attributes to_float;
+  to_float.set("to", std::int64_t{1});
+  builder.output(builder.op(OpKind::kCast, {weights}, std::move(to_float)));
+  ASSERT_TRUE(infer_graph(graph));
+  int calls = 0;
+  ASSERT_TRUE(fold_constants(graph, {Calculator{&calls}}));
+  EXPECT_EQ(calls, 1);
+  EXPECT_TRUE(graph.nodes.empty());
 }
 
 TEST(FoldConstants, ManySmallResultsAreLimitedTogether) {

@@ -41,6 +41,24 @@ TEST(CpuPool, AgreesWithReferenceInNhwc) {
   }
 }
 
+TEST(CpuPool, FindsTheFirstMaximum) {
+  std::vector<float> x(std::size_t{2} * 9 * 8 * 37);
+  for (std::size_t i = 0; i < x.size(); ++i) x[i] = static_cast<float>(i * i % 7);
+  for (std::size_t i = 0; i < x.size(); i += 29) x[i] = std::nanf("");
+  for (std::size_t i = 0; i < 40; ++i) x[i] = -std::numeric_limits<float>::infinity();
+  for (const std::int64_t side : {1, 2, 3}) {
+    for (const std::int64_t storage_order : {0, 1}) {
+      Attributes attributes = pool_attributes({side, 2}, {2, 1}, {0, 1, side - 1, 0}, {2, 1}, 1);
+      attributes.erase("count_include_pad");
+      attributes.set("storage_order", storage_order);
+      // NaN equals NaN here; all indices are exact.
+      expect_same_as_reference(
+          {OpKind::kMaxPool, test_inputs(test_tensor<float>({2, 9, 8, 37}, x)), attributes, 2},
+          {1e-9, 0});
+    }
+  }
+}
+
 TEST(CpuPool, KeepsNan) {
   std::vector<float> x(16, 1.0F);
   x[5] = std::nanf("");

@@ -1,5 +1,8 @@
 #include "kernels/cpu/vision/pool_loops.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "kernels/cpu/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -58,6 +61,47 @@ HWY_INLINE void fold_windows(const PoolWindows& windows, float* y, Fold fold, Fi
   }
 }
 
+using PlaceTag = hn::RebindToUnsigned<FloatTag>;
+using Places = hn::Vec<PlaceTag>;
+struct Largest {
+  FloatVec value;
+  Places place;  ///< index without channel and batch
+};
+
+/// Finds the largest of one vector of channels from `x` on, or of its first `tail` lanes if that is
+/// not 0, and where it is. The window has elements.
+HWY_INLINE Largest find_largest(const PoolWindows& window, const PoolIndices& indices,
+                                const float* x, std::uint32_t first, std::size_t tail) {
+  const FloatTag d;
+  const PlaceTag places;
+  const auto load = [&](const float* at)
+                        HWY_ATTR { return tail == 0 ? hn::LoadU(d, at) : load_n(d, at, tail); };
+  Largest found = {load(x), hn::Set(places, first)};
+  for (std::size_t i = 0; i < window.rows; ++i, x += window.row_step, first += indices.row_step) {
+    const float* at = x;
+    std::uint32_t place = first;
+    for (std::size_t j = 0; j < window.columns;
+         ++j, at += window.column_step, place += indices.column_step) {
+      const FloatVec value = load(at);
+      const auto nan = hn::AndNot(hn::IsNaN(found.value), hn::IsNaN(value));
+      const auto better = hn::Or(hn::Gt(value, found.value), nan);
+      found.value = hn::IfThenElse(better, value, found.value);
+      found.place =
+          hn::IfThenElse(hn::RebindMask(places, better), hn::Set(places, place), found.place);
+    }
+  }
+  return found;
+}
+
+/// Writes the indices of the first `n` lanes, channels from `start` on.
+HWY_INLINE void store_places(Places found, std::int64_t start, std::int64_t channel_step,
+                             std::int64_t* places, std::size_t n) {
+  HWY_ALIGN std::uint32_t lanes[hn::MaxLanes(PlaceTag())];
+  hn::Store(found, PlaceTag(), lanes);
+  for (std::size_t i = 0; i < n; ++i)
+    places[i] = start + static_cast<std::int64_t>(i) * channel_step + lanes[i];
+}
+
 /// y[i] = fold(y[i], x[i]).
 template <class Fold>
 HWY_INLINE void fold_lines(const float* x, float* y, std::size_t n, Fold fold) {
@@ -82,6 +126,27 @@ void windows_max(const PoolWindows& windows, float* y) {
   fold_windows<0>(windows, y, PoolLargest(), same);
 }
 
+void windows_max_indexed(const PoolWindows& windows, const PoolIndices& indices, float* y,
+                         std::int64_t* places) {
+  const FloatTag d;
+  const std::size_t lanes = hn::Lanes(d), channels = windows.channels;
+  const float* x = windows.x;
+  std::uint32_t first = indices.first;
+  for (std::size_t i = 0; i < windows.count; ++i) {
+    for (std::size_t c = 0; c < channels; c += lanes) {
+      const std::size_t n = std::min(lanes, channels - c);
+      const Largest found = find_largest(windows, indices, x + c, first, n < lanes ? n : 0);
+      store_n(found.value, d, y + c, n);
+      store_places(found.place, indices.start + static_cast<std::int64_t>(c) * indices.channel_step,
+                   indices.channel_step, places + c, n);
+    }
+    x += windows.next;
+    first += indices.next;
+    y += channels;
+    places += channels;
+  }
+}
+
 void windows_average(const PoolWindows& windows, float* y, float taps) {
   const auto divisor = hn::Set(FloatTag(), taps);
   const auto divided = [divisor](FloatVec v) HWY_ATTR { return hn::Div(v, divisor); };
@@ -95,12 +160,21 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace parallax {
 HWY_EXPORT(windows_max);
+HWY_EXPORT(windows_max_indexed);
 HWY_EXPORT(windows_average);
 HWY_EXPORT(line_max);
 HWY_EXPORT(line_sum);
 
 void pool_max(const PoolWindows& windows, float* y) {
   HWY_DYNAMIC_DISPATCH(windows_max)(windows, y);
+}
+
+void pool_max_indexed(const PoolWindows& windows, const PoolIndices& indices, float* y,
+                      std::int64_t* places) {
+  if (windows.rows > 0 && windows.columns > 0)
+    return HWY_DYNAMIC_DISPATCH(windows_max_indexed)(windows, indices, y, places);
+  std::fill_n(y, windows.count * windows.channels, -std::numeric_limits<float>::infinity());
+  std::fill_n(places, windows.count * windows.channels, std::int64_t{-1});
 }
 
 void pool_average(const PoolWindows& windows, float* y, float taps) {

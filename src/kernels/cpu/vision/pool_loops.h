@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace parallax {
 
@@ -20,6 +21,17 @@ struct PoolWindows {
 /// Writes the largest element of channel c in window i to y[i * channels + c], NaN if one is NaN.
 /// -inf for empty windows. y must not overlap the image.
 void pool_max(const PoolWindows& windows, float* y);
+/// How elements are counted: that of channel c in window i, row j and column k is start +
+/// c * channel_step + first + i * next + j * row_step + k * column_step; the last four terms are sums
+/// modulo 2^32.
+struct PoolIndices {
+  std::uint32_t first = 0, next = 0, row_step = 0, column_step = 0;
+  std::int64_t start = 0, channel_step = 0;
+};
+/// Also writes the index of that element, which is the first of equal ones in row-major order, to
+/// places[i * channels + c]; -1 for empty windows.
+void pool_max_indexed(const PoolWindows& windows, const PoolIndices& indices, float* y,
+                      std::int64_t* places);
 /// Writes the sum over window i, divided by `taps`, to y[i * channels + c]. Sums go row by row;
 /// `taps` may include padding.
 void pool_average(const PoolWindows& windows, float* y, float taps);

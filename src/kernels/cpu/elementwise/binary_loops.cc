@@ -1,5 +1,7 @@
 #include "kernels/cpu/elementwise/binary_loops.h"
 
+#include <algorithm>
+
 #include "kernels/cpu/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -99,7 +101,49 @@ HWY_AFTER_NAMESPACE();
 namespace parallax {
 HWY_EXPORT(binary);
 
+namespace {
+
+/// Rows of at most kShortRow columns leave vectors half empty. If one operand is the same row again
+/// and again, it is laid out side by side in kRepeated elements.
+constexpr std::size_t kShortRow = 32, kRepeated = 256;
+
+/// Returns whether operand a is a short row that is repeated, and b dense.
+bool repeats(std::ptrdiff_t a_stride, bool a_scalar, std::ptrdiff_t b_stride, bool b_scalar,
+             const BinaryRows& rows) {
+  return a_stride == 0 && !a_scalar && !b_scalar && rows.columns > 0 && rows.columns <= kShortRow &&
+         b_stride == static_cast<std::ptrdiff_t>(rows.columns) &&
+         rows.rows * rows.columns >= 2 * kRepeated;
+}
+
+/// Computes rows several at a time. `a_repeats`: operand a is repeated, otherwise b.
+void apply_repeated(BinaryFunction f, const BinaryRows& rows, bool a_repeats) {
+  float repeated[kRepeated];
+  const float* const row = a_repeats ? rows.a : rows.b;
+  const std::size_t at_a_time = kRepeated / rows.columns;
+  for (std::size_t i = 0; i < at_a_time; ++i)
+    std::copy_n(row, rows.columns, repeated + i * rows.columns);
+  BinaryRows wide = rows;
+  (a_repeats ? wide.a : wide.b) = repeated;
+  const auto compute = [&](std::size_t count, std::size_t repeats) {
+    wide.rows = count;
+    wide.columns = repeats * rows.columns;
+    const auto step = static_cast<std::ptrdiff_t>(wide.columns);
+    (a_repeats ? wide.b_stride : wide.a_stride) = step;
+    HWY_DYNAMIC_DISPATCH(binary)(f, wide);
+    (a_repeats ? wide.b : wide.a) += step * static_cast<std::ptrdiff_t>(count);
+    wide.y += step * static_cast<std::ptrdiff_t>(count);
+  };
+  compute(rows.rows / at_a_time, at_a_time);
+  if (rows.rows % at_a_time != 0) compute(1, rows.rows % at_a_time);
+}
+
+}  // namespace
+
 void apply_binary(BinaryFunction f, const BinaryRows& rows) {
+  if (repeats(rows.a_stride, rows.a_scalar, rows.b_stride, rows.b_scalar, rows))
+    return apply_repeated(f, rows, true);
+  if (repeats(rows.b_stride, rows.b_scalar, rows.a_stride, rows.a_scalar, rows))
+    return apply_repeated(f, rows, false);
   HWY_DYNAMIC_DISPATCH(binary)(f, rows);
 }
 

@@ -25,6 +25,8 @@ const std::vector<Shapes>& broadcasts() {
       {{2, 3, 1, 2, 1, 2, 1, 2}, {1, 1, 2, 1, 3, 1, 2, 1}},
       {{301, 1000}, {301, 1}},
       {{70000}, {1}},
+      {{2, 301, 3}, {3}},  // rows of less than a vector
+      {{8}, {40, 9, 8}},
   };
   return shapes;
 }

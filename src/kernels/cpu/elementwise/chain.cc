@@ -1,14 +1,17 @@
-// ElementwiseChain: cheap steps of f32 run in registers, others of f32 and bools are calls of
-// loops, all others their kernels.
+// ElementwiseChain: cheap steps of f32 run in registers, others of f32 and bools and divisions of
+// i64 are calls of loops, all others their kernels.
 #include <algorithm>
+#include <cstring>
 #include <functional>
 
 #include "kernels/chain_kernel.h"
+#include "kernels/cpu/elementwise/division_loops.h"
 #include "kernels/cpu/elementwise/functions.h"
 #include "kernels/cpu/elementwise/logic_loops.h"
 #include "kernels/cpu/elementwise/register_loops.h"
 #include "kernels/cpu/elementwise/widen_loops.h"
 #include "kernels/cpu/tiles.h"
+#include "ops/params/numbers.h"
 
 namespace parallax {
 namespace {
@@ -55,9 +58,29 @@ void call_logic(LogicFunction f, const ChainCall& call) {
   apply_logic(f, row);
 }
 
+/// Returns the division of i64 by one number that is known at plan time and positive.
+std::optional<ChainFunction> division_of_step(const KernelRequest& step) {
+  const bool quotient = step.node.op == OpKind::kDiv, modulo = step.node.op == OpKind::kMod;
+  if (step.inputs[0].dtype != DType::kI64 || (!quotient && !modulo)) return std::nullopt;
+  if (modulo && params_of<ModParams>(step.node).fmod) return std::nullopt;
+  const TensorDesc& by = step.inputs[1];
+  if (by.data == nullptr || by.elements() != 1 ||
+      step.inputs[0].elements() != step.outputs[0].elements())
+    return std::nullopt;
+  std::int64_t divisor = 0;
+  std::memcpy(&divisor, by.data, sizeof divisor);
+  if (divisor <= 0) return std::nullopt;
+  const DivisionFunction f = quotient ? DivisionFunction::kQuotient : DivisionFunction::kModulo;
+  return [f, divisor](const ChainCall& call) {
+    divide_by(f, divisor, reinterpret_cast<const std::int64_t*>(call.operands[0]),
+              reinterpret_cast<std::int64_t*>(call.y), call.n);
+  };
+}
+
 std::optional<ChainFunction> function_of_step(const KernelRequest& step) {
   if (const auto f = logic_function(step); f && step.inputs.size() <= 3)
     return [f = *f](const ChainCall& call) { call_logic(f, call); };
+  if (auto f = division_of_step(step)) return f;
   const DType from = step.inputs[0].dtype;
   const bool whole = step.inputs[0].elements() == step.outputs[0].elements();
   if (step.node.op == OpKind::kCast && whole && contains(kWidenedTypes, from) &&

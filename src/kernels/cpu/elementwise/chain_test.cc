@@ -169,6 +169,33 @@ TEST(ElementwiseChainKernel, KnowsNumbersThatAreConstants) {
   expect_bits_of_operators(run);
 }
 
+TEST(ElementwiseChainKernel, DividesByNumbersThatAreConstants) {
+  constexpr std::int64_t kExact = std::int64_t{1} << 51;
+  std::vector<std::int64_t> small, large;
+  for (std::int64_t i = 0; i < 3000; ++i) small.push_back(i * i * i);
+  for (std::int64_t i = 1; i < 90; ++i) {
+    large.insert(large.end(), {kExact - i, kExact / i, kExact / i - 1});
+  }
+  std::vector<std::int64_t> any = large;
+  any.insert(any.end(), {-1, -7, -kExact, std::numeric_limits<std::int64_t>::min(), kExact,
+                         std::numeric_limits<std::int64_t>::max()});
+  for (const std::vector<std::int64_t>& values : {small, large, any}) {
+    for (const std::int64_t divisor :
+         {std::int64_t{1}, std::int64_t{2}, std::int64_t{3}, std::int64_t{7}, std::int64_t{640},
+          kExact - 1, kExact + 1, std::int64_t{-5}}) {
+      SCOPED_TRACE(divisor);
+      KernelRun run = chain_run({step(OpKind::kDiv, {in(0), in(1)}, DType::kI64),
+                                 step(OpKind::kMod, {in(0), in(1)}, DType::kI64),
+                                 step(OpKind::kMod, {of(0), in(1)}, DType::kI64)},
+                                {0, 1, 2},
+                                test_inputs(test_tensor<std::int64_t>({std::ssize(values)}, values),
+                                            test_tensor<std::int64_t>({}, {divisor})));
+      run.constants = 0b10;
+      expect_bits_of_operators(run);
+    }
+  }
+}
+
 TEST(ElementwiseChainKernel, FailsWhereAStepDoes) {
   const auto run = chain_run(
       {step(OpKind::kDiv, {in(0), in(1)}, DType::kI64), step(OpKind::kNeg, {of(0)}, DType::kI64)},

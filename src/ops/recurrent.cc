@@ -97,10 +97,13 @@ Result<Recurrence> recurrence_of(const Node& node) {
   result.directions = params.direction == RecurrentDirection::kBidirectional ? 2 : 1;
   result.first_reverse = params.direction == RecurrentDirection::kReverse;
   result.batch_first = params.batch_first;
-  result.input_forget = params_of<LstmParams>(node).input_forget;
+  const auto lstm = params_of<LstmParams>(node);
+  result.input_forget = lstm.input_forget;
+  result.cell_clip = lstm.cell_clip.value_or(result.cell_clip);
   result.linear_before_reset = params_of<GruParams>(node).linear_before_reset != 0;
   result.clip = params.clip.value_or(result.clip);
-  if (!(result.clip >= 0)) return refuse(node, "clip must not be negative");
+  if (!(result.clip >= 0) || !(result.cell_clip >= 0))
+    return refuse(node, "clip must not be negative");
   PX_RETURN_IF_ERROR(read_activations(node, std::move(params), result));
   return result;
 }

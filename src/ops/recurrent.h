@@ -59,6 +59,8 @@ struct Recurrence {
   bool input_forget = false, linear_before_reset = false;
   /// Inputs of activations are held within [-clip, clip].
   float clip = std::numeric_limits<float>::infinity();
+  /// Cells of an LSTM are held within [-cell_clip, cell_clip].
+  float cell_clip = std::numeric_limits<float>::infinity();
   /// f, g and h of each direction.
   std::array<std::array<GateActivation, 3>, 2> activations{};
 

@@ -1,4 +1,7 @@
 // TFLite operators with states.
+#include <algorithm>
+#include <array>
+
 #include "session/tflite_rule_test_util.h"
 
 namespace parallax::tflite_rule {
@@ -28,6 +31,35 @@ std::vector<TestTensor> lstm_inputs(TestTensor x, float gate) {
 Floats half_open_outputs() {
   const float first = 0.5F * std::tanh(1.F), second = 0.5F * first + 0.5F * std::tanh(2.F);
   return {0.5F * std::tanh(first), 0.5F * std::tanh(second)};
+}
+
+/// Weights of the gates in the order of the file, of the input and of the state, and biases.
+constexpr std::array<float, 4> kOfInput = {0.5F, -1, 2, 0.25F}, kOfState = {1, 0.5F, -2, 3},
+                               kBiases = {0.1F, 0.2F, -0.3F, 0.4F};
+
+std::vector<TestTensor> lstm_of_all_gates(TestTensor x) {
+  auto inputs = lstm_inputs(std::move(x), 0);
+  for (std::size_t gate = 0; gate < 4; ++gate) {
+    inputs[1 + gate] = one(kOfInput[gate]);
+    inputs[5 + gate] = one(kOfState[gate]);
+    inputs[12 + gate] = bias(kBiases[gate]);
+  }
+  return inputs;
+}
+
+/// The outputs of an LSTM for these inputs, whose cell is held within [-limit, limit].
+Floats outputs_of_all_gates(const Floats& inputs, float limit) {
+  Floats outputs;
+  float h = 0, c = 0;
+  for (const float x : inputs) {
+    const auto sum = [&](std::size_t gate) {
+      return kOfInput[gate] * x + kOfState[gate] * h + kBiases[gate];
+    };
+    c = std::clamp(sigmoid(sum(1)) * c + sigmoid(sum(0)) * std::tanh(sum(2)), -limit, limit);
+    outputs.push_back(std::tanh(c) * sigmoid(sum(3)));
+    h = outputs.back();
+  }
+  return outputs;
 }
 
 /// An input gate that is what the forget gate leaves, a limit of the cell, and a projection.
@@ -67,6 +99,27 @@ std::vector<RuleCase> lstm_cases() {
        {{{1, 2, 1}, half_open_outputs()}},
        with([](auto& to) {
          return schema::CreateUnidirectionalSequenceLSTMOptions(to, Activation::TANH);
+       })},
+      {"SequenceLstmOfAllGates",
+       TfliteOp::UNIDIRECTIONAL_SEQUENCE_LSTM,
+       lstm_of_all_gates({{1, 3, 1}, {1, -2, 0.5F}}),
+       {{{1, 3, 1}, outputs_of_all_gates({1, -2, 0.5F}, 9)}},
+       with([](auto& to) {
+         return schema::CreateUnidirectionalSequenceLSTMOptions(to, Activation::TANH);
+       })},
+      {"SequenceLstmByTime",
+       TfliteOp::UNIDIRECTIONAL_SEQUENCE_LSTM,
+       lstm_of_all_gates({{3, 1, 1}, {1, -2, 0.5F}}),
+       {{{3, 1, 1}, outputs_of_all_gates({1, -2, 0.5F}, 9)}},
+       with([](auto& to) {
+         return schema::CreateUnidirectionalSequenceLSTMOptions(to, Activation::TANH, 0, 0, true);
+       })},
+      {"SequenceLstmWithALimit",
+       TfliteOp::UNIDIRECTIONAL_SEQUENCE_LSTM,
+       lstm_of_all_gates({{1, 3, 1}, {1, -2, 0.5F}}),
+       {{{1, 3, 1}, outputs_of_all_gates({1, -2, 0.5F}, 0.3F)}},
+       with([](auto& to) {
+         return schema::CreateUnidirectionalSequenceLSTMOptions(to, Activation::TANH, 0.3F);
        })},
       {"CoupledSequenceLstm",
        TfliteOp::UNIDIRECTIONAL_SEQUENCE_LSTM,

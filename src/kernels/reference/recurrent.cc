@@ -19,12 +19,12 @@ struct Sequence {
   const T *w = nullptr, *r = nullptr, *bias = nullptr, *peepholes = nullptr;
   double *gates = nullptr, *h = nullptr, *c = nullptr;  ///< [rows()], [hidden], [hidden]
 
-  double held(double x) const {
-    const auto clip = static_cast<double>(s.spec.clip);
+  static double held(double x, float limit) {
+    const auto clip = static_cast<double>(limit);
     return x < -clip ? -clip : x > clip ? clip : x;
   }
   double gate(std::size_t function, double x) const {
-    return gate_of(activations[function], held(x));
+    return gate_of(activations[function], held(x, s.spec.clip));
   }
   double product(const T* row, const T* x, std::int64_t n) const {
     double sum = 0;
@@ -71,7 +71,7 @@ void Sequence<T>::step_lstm(const T* x) {
     const double i = gate(0, gates[j] + peephole(0, j) * c[j]);
     const double f =
         s.spec.input_forget ? 1 - i : gate(0, gates[2 * hidden + j] + peephole(2, j) * c[j]);
-    c[j] = f * c[j] + i * gate(1, gates[3 * hidden + j]);
+    c[j] = held(f * c[j] + i * gate(1, gates[3 * hidden + j]), s.spec.cell_clip);
     const double o = gate(0, gates[hidden + j] + peephole(1, j) * c[j]);
     h[j] = o * gate(2, c[j]);
   }

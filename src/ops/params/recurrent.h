@@ -1,6 +1,6 @@
 // Attributes of LSTM, GRU and RNN as files have them. recurrence_of() of ops/recurrent.h makes the
-// values that inference and kernels read, with defaults filled in. It checks `clip` and
-// `activations`. Inference checks `hidden_size`, and read_params() `direction` and `layout`.
+// values that inference and kernels read, with defaults filled in. It checks `clip`,
+// `cell_clip` and `activations`. Inference checks `hidden_size`, and read_params() `direction` and `layout`.
 #pragma once
 
 #include "ops/params/params.h"
@@ -53,11 +53,15 @@ struct RecurrentParams {
 struct LstmParams : RecurrentParams {
   /// ONNX `input_forget`: the forget gate is 1 - the input gate; its own rows do not count.
   bool input_forget = false;
+  /// Parallax's own: the cell is held within [-cell_clip, cell_clip] after each step, as TFLite
+  /// does. A negative number or NaN is kInvalidModel. Absent: no limit.
+  std::optional<float> cell_clip;
 
   template <class Visitor>
   void visit(Visitor& v) {
     RecurrentParams::visit(v);
     v("input_forget", input_forget);
+    v("cell_clip", cell_clip);
   }
 };
 

@@ -153,7 +153,7 @@ template <class W, std::size_t R>
 HWY_INLINE void lstm_block(const RecurrentStep& s, std::size_t row, std::size_t block) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d), at = block * lanes;
-  const float clip = s.spec->clip;
+  const float clip = s.spec->clip, limit = s.spec->cell_clip;
   const GateActivation* const a = s.activations;
   FloatVec sums[R][4];
   start_sums<W, R, 4>(s, row, block, sums);
@@ -169,7 +169,8 @@ HWY_INLINE void lstm_block(const RecurrentStep& s, std::size_t row, std::size_t 
     const auto forget = s.spec->input_forget ? hn::Sub(hn::Set(d, 1.0F), in)
                                              : gate(d, a[0], clip, peep(2, before, sums[i][2]));
     const auto candidate = gate(d, a[1], clip, sums[i][3]);
-    const auto cell = hn::MulAdd(forget, before, hn::Mul(in, candidate));
+    auto cell = hn::MulAdd(forget, before, hn::Mul(in, candidate));
+    if (std::isfinite(limit)) cell = clamp(d, cell, -limit, limit);
     const auto out = gate(d, a[0], clip, peep(1, cell, sums[i][1]));
     hn::StoreU(cell, d, s.c + place);
     hn::StoreU(hn::Mul(out, gate(d, a[2], clip, cell)), d, s.next + place);

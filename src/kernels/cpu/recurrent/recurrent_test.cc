@@ -49,6 +49,7 @@ TEST(CpuRecurrent, AgreesWithReference) {
   const Attributes before = test_attributes(
       {{"linear_before_reset", std::int64_t{1}}, {"direction", std::string("bidirectional")}});
   const Attributes coupled = test_attributes({{"input_forget", std::int64_t{1}}, {"clip", 0.4F}});
+  const Attributes limited = test_attributes({{"cell_clip", 0.05F}});
   const std::vector<RecurrentCase> cases = {
       {OpKind::kLSTM, 1, 1, 7, 5},
       {OpKind::kLSTM, 1, 1, 40, 70, {}, true},
@@ -57,6 +58,7 @@ TEST(CpuRecurrent, AgreesWithReference) {
       {OpKind::kLSTM, 35, 1, 9, 17, recurrent_attributes("bidirectional"), true},
       {OpKind::kLSTM, 5, 9, 3, 16, recurrent_attributes("reverse", 1), true},
       {OpKind::kLSTM, 4, 3, 3, 33, coupled, true},
+      {OpKind::kLSTM, 4, 3, 3, 33, limited, true},
       {OpKind::kLSTM, 6, 3, 3, 8, recurrent_attributes("bidirectional"), true, {6, 0, 2}},
       {OpKind::kLSTM, 40, 90, 20, 24, recurrent_attributes("bidirectional", 1)},
       {OpKind::kGRU, 33, 1, 8, 4, before, true},

@@ -1,6 +1,9 @@
 // Rules of LSTM cells, whose states are variables of the file: a run begins with what the run
 // before left in them.
+#include <algorithm>
 #include <array>
+#include <string>
+#include <utility>
 
 #include "load/tflite/rules/over_time.h"
 #include "load/tflite/rules/rules.h"
@@ -110,6 +113,52 @@ std::vector<ValueId> lstm_step(StepScope& s, const LstmCell& cell, std::span<con
   return {limited(w, sum(w, projected, s.take(cell.projection_bias)), cell.projection_clip), next};
 }
 
+/// Whether the cell is what the operator LSTM computes, with a bias of every gate or none.
+bool is_standard(const LstmCell& cell) {
+  const auto valid = [](ValueId id) { return id.valid(); };
+  const auto biases = std::ranges::count_if(cell.bias, valid);
+  return !cell.coupled() && std::ranges::none_of(cell.peephole, valid) &&
+         std::ranges::none_of(cell.norm, valid) && (biases == 0 || biases == kGates) &&
+         !cell.projection.valid() && !cell.projection_bias.valid() &&
+         cell.function == Function::TANH;
+}
+
+/// The four inputs from `first` on below each other, in the order of the operator LSTM.
+ValueId stacked(TfliteOperator& o, std::size_t first) {
+  std::vector<ValueId> parts;
+  for (const std::size_t gate : {kInputGate, kOutputGate, kForgetGate, kCellGate})
+    parts.push_back(o.need(first + gate));
+  return o.concat(std::move(parts), 0);
+}
+
+/// Writes one LSTM. REQUIRES: is_standard().
+RecurrentResult standard_lstm(TfliteOperator& o, const LstmPlaces& at, const LstmCell& cell,
+                              const TimeAxis& time) {
+  const std::int64_t units = o.dimension(o.need(at.recurrent + kCellGate), 0);
+  if (o.failed()) return {};
+  ValueId bias;
+  if (cell.bias[kCellGate].valid()) {
+    const ValueId given = stacked(o, at.bias);  // of the input; the state has another one
+    const ValueId zeros = o.op(OpKind::kExpand, {o.number(0, given), o.ints({4 * units})});
+    bias = o.unsqueeze(o.concat({given, zeros}, 0), {0});
+  }
+  // The axis of directions, of which there is one: in states, and in the output.
+  const std::int64_t in_state = time.axis, in_output = time.axis == 0 ? 1 : 2;
+  Attributes attributes =
+      attributes_of({{"hidden_size", units},
+                     {"layout", time.axis},
+                     {"direction", std::string(time.reversed ? "reverse" : "forward")}});
+  if (cell.cell_clip > 0) attributes.set("cell_clip", cell.cell_clip);
+  const auto results =
+      o.ops(OpKind::kLSTM,
+            {o.need(0), o.unsqueeze(stacked(o, at.weights), {0}),
+             o.unsqueeze(stacked(o, at.recurrent), {0}), bias, ValueId{},
+             o.unsqueeze(o.need(at.state), {in_state}), o.unsqueeze(o.need(at.cell), {in_state})},
+            std::move(attributes), 3);
+  return {o.squeeze(results[0], {in_output}),
+          {o.squeeze(results[1], {in_state}), o.squeeze(results[2], {in_state})}};
+}
+
 /// Reads the cell at `at`. `time`: null for one step.
 template <class Options>
 ValueId run_lstm(TfliteOperator& o, const LstmPlaces& at, const Options& options,
@@ -118,17 +167,20 @@ ValueId run_lstm(TfliteOperator& o, const LstmPlaces& at, const Options& options
   cell.function = options.fused_activation_function();
   cell.cell_clip = options.cell_clip();
   cell.projection_clip = options.proj_clip();
+  const auto finish = [&](const RecurrentResult& result) {
+    o.keep(at.state, result.state(0));
+    o.keep(at.cell, result.state(1));
+    return result.output;
+  };
+  if (time != nullptr && is_standard(cell)) return finish(standard_lstm(o, at, cell, *time));
   const Recurrence recurrence{gate_parts(o, at, cell), {o.need(at.state), o.need(at.cell)}};
   if (o.failed()) return {};
   const auto step = [&](StepScope& s, std::span<const ValueId> parts,
                         std::span<const ValueId> states) {
     return lstm_step(s, cell, parts, states);
   };
-  const RecurrentResult result =
-      time == nullptr ? once(o, recurrence, step) : over_time(o, recurrence, *time, step);
-  o.keep(at.state, result.state(0));
-  o.keep(at.cell, result.state(1));
-  return result.output;
+  return finish(time == nullptr ? once(o, recurrence, step)
+                                : over_time(o, recurrence, *time, step));
 }
 
 /// One step with all weights in one matrix: rows of the input, cell, forget and output gates.

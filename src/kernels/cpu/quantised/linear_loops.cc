@@ -7,6 +7,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 #include "kernels/cpu/math_inl.h"
+#include "kernels/cpu/unroll.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace parallax {
@@ -84,14 +85,25 @@ void dequantise_all(const ByteScale& as, const std::uint8_t* x, float* y, std::s
 RealRange range_of_all(const float* x, std::size_t n) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
-  auto low = hn::Zero(d), high = hn::Zero(d);
+  // Chains of comparisons that do not wait for each other.
+  constexpr std::size_t kChains = 4;
+  FloatVec low[kChains], high[kChains];
+  PX_UNROLL for (std::size_t k = 0; k < kChains; ++k) low[k] = high[k] = hn::Zero(d);
+  const auto widen = [&](std::size_t k, const float* at) HWY_ATTR {
+    const auto v = hn::LoadU(d, at);
+    low[k] = hn::IfThenElse(hn::Lt(v, low[k]), v, low[k]);
+    high[k] = hn::IfThenElse(hn::Gt(v, high[k]), v, high[k]);
+  };
   std::size_t i = 0;
-  for (; i + lanes <= n; i += lanes) {
-    const auto v = hn::LoadU(d, x + i);
-    low = hn::IfThenElse(hn::Lt(v, low), v, low);
-    high = hn::IfThenElse(hn::Gt(v, high), v, high);
+  for (; i + kChains * lanes <= n; i += kChains * lanes) {
+    PX_UNROLL for (std::size_t k = 0; k < kChains; ++k) widen(k, x + i + k * lanes);
   }
-  RealRange range{hn::GetLane(hn::MinOfLanes(d, low)), hn::GetLane(hn::MaxOfLanes(d, high))};
+  for (; i + lanes <= n; i += lanes) widen(0, x + i);
+  PX_UNROLL for (std::size_t k = 1; k < kChains; ++k) {
+    low[0] = hn::Min(low[0], low[k]);
+    high[0] = hn::Max(high[0], high[k]);
+  }
+  RealRange range{hn::GetLane(hn::MinOfLanes(d, low[0])), hn::GetLane(hn::MaxOfLanes(d, high[0]))};
   for (; i < n; ++i) {
     if (x[i] < range.low) range.low = x[i];
     if (x[i] > range.high) range.high = x[i];

@@ -30,7 +30,7 @@ namespace {
 constexpr std::int64_t kSmallResult = 1 << 20;   ///< may be larger than what it is made from
 constexpr std::int64_t kLargeResult = 16 << 20;  ///< may be kMaxGrowth times what it is made from
 constexpr std::int64_t kMaxGrowth = 4;
-constexpr std::int64_t kMaxWidening = 8;  ///< of elements: from bytes to 64 bits, or 4 bits to 32
+constexpr std::int64_t kMaxWidening = 8;          ///< from bytes to 64 bits, or 4 bits to 32
 constexpr std::int64_t kUnsizedInput = 64 << 10;  ///< for results of run-time size
 
 std::optional<Dims> dims_of(const Value& value) {
@@ -64,9 +64,7 @@ bool reads_part(OpKind op) {
 
 /// Returns true for operators that change the type of each element: a chain of them cannot multiply
 /// the bytes any further.
-bool converts_elements(OpKind op) {
-  return op == OpKind::kCast || op == OpKind::kDequantizeLinear;
-}
+bool converts_elements(OpKind op) { return op == OpKind::kCast || op == OpKind::kDequantizeLinear; }
 
 struct NodeAlone {
   std::shared_ptr<const Graph> graph;

@@ -2,15 +2,20 @@
 // attention: its products have three dimensions, batch times heads first.
 //
 //     pattern  f(MatMul(Reshape(a), Reshape(b))), each Reshape merging the first two axes; f of
-//              elementwise operators with numbers, Softmax along the last axis, further products
+//              elementwise operators with numbers, Softmax along the last axis, further products.
+//              Operands that never had these axes, as PyTorch's, get a Reshape that splits them,
+//              if no more of them are added than disappear
 //     guard    whatever reads the results splits these axes again: a Reshape, or an elementwise
 //              operator whose other operand has them, if the first has one element
 //     rewrite  the same nodes of a and b; each Reshape that splits is a copy, which remove_no_ops
 //              removes
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <utility>
 #include <vector>
 
+#include "ir/builder.h"
 #include "ops/op.h"
 #include "ops/params/axis.h"
 #include "simplify/rewrite.h"
@@ -29,13 +34,14 @@ class MergedGroup {
   /// Collects what belongs to a product. Returns whether it can be rewritten.
   bool collect(const Node& product) {
     const Value* source = source_of(product.inputs[0]);
+    if (source == nullptr) source = source_of(product.inputs[1]);
     if (source == nullptr) return false;
     batch_ = source->shape[0];
     heads_ = source->shape[1];
-    splits_ = 0;
-    return groups_.collect(product.outputs[0], [&](ValueId id) {
-      return made_inside(id) && read_inside(id);
-    }) && splits_ > 0;
+    splits_ = merges_ = cuts_ = 0;
+    const bool whole = groups_.collect(
+        product.outputs[0], [&](ValueId id) { return made_inside(id) && read_inside(id); });
+    return whole && splits_ > 0 && cuts_ <= splits_ + merges_;
   }
 
   /// The shape of a merged value with its axes apart.
@@ -60,7 +66,21 @@ class MergedGroup {
     return source.shape.size() == kMergedRank + 1 ? &source : nullptr;
   }
 
-  bool enters_or_inside(ValueId id) { return enters(id) || groups_.add(id); }
+  bool enters_or_inside(ValueId id) {
+    if (enters(id)) {
+      ++merges_;
+      return true;
+    }
+    const Node* const maker = groups_.maker(id);
+    if (maker != nullptr && keeps_axes(*maker)) return groups_.add(id);
+    ++cuts_;
+    return can_be_cut(id);
+  }
+  /// Whether a Reshape to a list of sizes can split the axes.
+  bool can_be_cut(ValueId id) const {
+    return std::ranges::count_if(split(graph_.values[id].shape),
+                                 [](const Expr& dim) { return !dim.constant(); }) <= 1;
+  }
 
   bool is_number(const Value& value) const {
     return value.constant && value.constant->dims.elements() == 1 && value.shape.size() <= 1;
@@ -113,19 +133,70 @@ class MergedGroup {
   const Graph& graph_;
   ValueGroups& groups_;
   Expr batch_, heads_;
-  int splits_ = 0;
+  int splits_ = 0, merges_ = 0;  ///< Reshapes that disappear: behind the group, and before it
+  int cuts_ = 0;                 ///< Reshapes that are added
+};
+
+/// Adds Reshapes that split the axes of values. They stand at the end of the graph until finish().
+class Cutter {
+ public:
+  explicit Cutter(Graph& graph) : graph_(graph), builder_(graph) {}
+
+  /// Returns `merged` with the axes of `apart`, to be read by `reader` alone.
+  ValueId cut(ValueId merged, const Shape& apart, NodeId reader) {
+    std::vector<std::int64_t> sizes;
+    for (const Expr& dim : apart) sizes.push_back(dim.constant().value_or(-1));
+    const ValueId list = builder_.ints(graph_.values[merged].name + "/sizes", sizes);
+    const NodeId node = builder_.node(OpKind::kReshape, {merged, list});
+    const ValueId result = graph_.nodes[node].outputs[0];
+    graph_.values[result].dtype = graph_.values[merged].dtype;
+    graph_.values[result].shape = apart;
+    added_.emplace(reader, node);
+    return result;
+  }
+
+  /// Moves the Reshapes in front of their readers.
+  void finish() {
+    if (added_.empty()) return;
+    IdVector<NodeId, Node> nodes;
+    const std::size_t before = graph_.nodes.size() - added_.size();
+    for (const NodeId id : graph_.nodes.ids()) {
+      if (static_cast<std::size_t>(id.value) == before) break;
+      for (auto [at, end] = added_.equal_range(id); at != end; ++at)
+        nodes.push_back(std::move(graph_.nodes[at->second]));
+      nodes.push_back(std::move(graph_.nodes[id]));
+    }
+    graph_.nodes = std::move(nodes);
+    for (const NodeId id : graph_.nodes.ids())
+      for (const ValueId output : graph_.nodes[id].outputs)
+        if (output.valid()) graph_.values[output].producer = id;
+  }
+
+ private:
+  Graph& graph_;
+  GraphBuilder builder_;
+  std::multimap<NodeId, NodeId> added_;  ///< keys are readers
 };
 
 /// Lets the group's nodes read what the Reshapes merge.
-int rewrite(Graph& graph, const ValueGroups& groups, const MergedGroup& group) {
+int rewrite(Graph& graph, const ValueGroups& groups, const MergedGroup& group, Cutter& cutter) {
   int changes = 0;
   for (const ValueId id : groups.values()) {
-    Node& node = graph.nodes[graph.values[id].producer];
-    for (ValueId& input : node.inputs) {
-      if (!input.valid() || !group.enters(input)) continue;
-      input = graph.nodes[graph.values[input].producer].inputs[0];
+    const NodeId maker = graph.values[id].producer;
+    std::vector<ValueId> inputs = graph.nodes[maker].inputs;
+    for (ValueId& input : inputs) {
+      if (!input.valid() || graph.values[input].shape.size() != kMergedRank) continue;
+      if (group.enters(input)) {
+        input = graph.nodes[graph.values[input].producer].inputs[0];
+      } else if (!groups.is_in_last(input)) {
+        input = cutter.cut(input, group.split(graph.values[input].shape), maker);
+      } else {
+        continue;
+      }
       ++changes;
     }
+    Node& node = graph.nodes[maker];
+    node.inputs = std::move(inputs);
     if (node.op == OpKind::kSoftmax) set_param(node, &AxisParams<-1>::axis, -1);
   }
   for (const ValueId id : groups.values()) {
@@ -150,12 +221,14 @@ Result<int> split_batches(Graph& graph, const PassContext& /*context*/) {
   if (products.empty()) return 0;
   ValueGroups groups(graph);
   MergedGroup group(graph, groups);
+  Cutter cutter(graph);
   int changes = 0;
   for (const NodeId id : products) {
     const Node& node = graph.nodes[id];
     if (groups.has(node.outputs[0]) || !group.collect(node)) continue;
-    changes += rewrite(graph, groups, group);
+    changes += rewrite(graph, groups, group, cutter);
   }
+  cutter.finish();
   if (changes > 0) erase_unused(graph);
   return changes;
 }

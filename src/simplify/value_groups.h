@@ -47,6 +47,8 @@ class ValueGroups {
 
   /// Whether some group has the value.
   bool has(ValueId value) const { return group_of_[value] != 0; }
+  /// Whether the group that was collected last has the value.
+  bool is_in_last(ValueId value) const { return group_of_[value] == number_; }
   /// The group that was collected last.
   const std::vector<ValueId>& values() const { return values_; }
   const std::vector<NodeId>& readers(ValueId value) const { return readers_[value]; }

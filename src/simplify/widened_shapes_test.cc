@@ -136,7 +136,7 @@ constexpr ShapeCase kMerged[] = {
     output s
 )",
      "Reshape Reshape MatMul -> s"},
-    {"NotIfAnOperandWasNeverApart", R"(
+    {"AnOperandThatWasNeverApart", R"(
     input q f32 [2, 3, 5, 4]
     input k f32 [6, 4, 5]
     const merged i64 [3] = [6, 5, 4]
@@ -146,8 +146,45 @@ constexpr ShapeCase kMerged[] = {
     y = Reshape(s, apart)
     output y
 )",
-     "Reshape MatMul Reshape -> y"},
-    {"NotIfTheAxesAreCutElsewhere", R"(
+     "Reshape MatMul -> y"},
+    {"OperandsOfSeveralProducts", R"(
+    input q f32 [6, 5, 4]
+    input k f32 [2, 3, 4, 5]
+    input v f32 [6, 5, 4]
+    input m f32 [2, 1, 1, 5]
+    const columns i64 [3] = [6, 4, 5]
+    const apart i64 [4] = [2, 3, 5, -1]
+    const together i64 [3] = [6, 5, 5]
+    b = Reshape(k, columns)
+    s = MatMul(q, b)
+    t = Reshape(s, apart)
+    u = Add(t, m)
+    w = Softmax(u) {axis = 3}
+    x = Reshape(w, together)
+    z = MatMul(x, v)
+    y = Reshape(z, apart)
+    output y
+)",
+     "Reshape MatMul Add Softmax Reshape MatMul -> y"},
+    {"NotIfSizesAreOpen", R"(
+    symbols n t
+    input q f32 [2, 3, n, t]
+    input k f32 [6, t, n]
+    const merged i64 [3] = [6, 5, 4]
+    const axes i64 [4] = [2, 3, 5, 5]
+    const six i64 [1] = [6]
+    const two i64 [2] = [2, 3]
+    d = Shape(q) {start = 2}
+    e = Concat(six, d) {axis = 0}
+    a = Reshape(q, e)
+    s = MatMul(a, k)
+    f = Shape(q) {start = 2, end = 3}
+    g = Concat(two, f, f) {axis = 0}
+    y = Reshape(s, g)
+    output y
+)",
+     "Shape Concat Reshape MatMul Shape Concat Reshape -> y"},
+    {"AnOperandWithOtherAxes", R"(
     input q f32 [2, 3, 5, 4]
     input k f32 [3, 2, 4, 5]
     const merged i64 [3] = [6, 5, 4]
@@ -159,7 +196,7 @@ constexpr ShapeCase kMerged[] = {
     y = Reshape(s, apart)
     output y
 )",
-     "Reshape Reshape MatMul Reshape -> y"},
+     "Reshape Reshape MatMul -> y"},
 };
 
 std::string name_of_shape_case(const testing::TestParamInfo<ShapeCase>& info) {

@@ -1,6 +1,6 @@
 // Attributes of LSTM, GRU and RNN as files have them. recurrence_of() of ops/recurrent.h makes the
-// values that inference and kernels read, with defaults filled in. It checks `clip`,
-// `cell_clip` and `activations`. Inference checks `hidden_size`, and read_params() `direction` and `layout`.
+// values that inference and kernels read, with defaults filled in. It checks `clip`, `cell_clip`
+// and `activations`. Inference checks `hidden_size`, and read_params() `direction` and `layout`.
 #pragma once
 
 #include "ops/params/params.h"

@@ -12,7 +12,7 @@ namespace {
 struct ScatterShape {
   int axis_number = 0;
   std::int64_t outer = 0, axis = 0, count = 0, inner = 0;
-  std::int64_t neighbours = 0;  ///< of a tile; the last tile of a row has fewer
+  std::int64_t neighbours = 0;  ///< in a tile; the last tile of a row has fewer
 
   std::int64_t pieces() const { return tile_count(inner, neighbours); }
 };

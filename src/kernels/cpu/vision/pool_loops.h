@@ -21,9 +21,8 @@ struct PoolWindows {
 /// Writes the largest element of channel c in window i to y[i * channels + c], NaN if one is NaN.
 /// -inf for empty windows. y must not overlap the image.
 void pool_max(const PoolWindows& windows, float* y);
-/// How elements are counted: that of channel c in window i, row j and column k is start +
-/// c * channel_step + first + i * next + j * row_step + k * column_step; the last four terms are sums
-/// modulo 2^32.
+/// How elements are counted: the one of channel c in window i, row j and column k is start +
+/// c * channel_step + (first + i * next + j * row_step + k * column_step) modulo 2^32.
 struct PoolIndices {
   std::uint32_t first = 0, next = 0, row_step = 0, column_step = 0;
   std::int64_t start = 0, channel_step = 0;

@@ -138,7 +138,7 @@ RecurrentResult standard_lstm(TfliteOperator& o, const LstmPlaces& at, const Lst
   if (o.failed()) return {};
   ValueId bias;
   if (cell.bias[kCellGate].valid()) {
-    const ValueId given = stacked(o, at.bias);  // of the input; the state has another one
+    const ValueId given = stacked(o, at.bias);  // for the input; the state has another one
     const ValueId zeros = o.op(OpKind::kExpand, {o.number(0, given), o.ints({4 * units})});
     bias = o.unsqueeze(o.concat({given, zeros}, 0), {0});
   }

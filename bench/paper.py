@@ -8,7 +8,7 @@ import sys
 import tempfile
 
 import paper_figures as figures
-from cases import CLI, ROOT
+from cases import CASES, CLI, ROOT, TFLITE, models_folder
 from report import table
 from tables import busy_ms
 
@@ -46,11 +46,16 @@ def folder():
     return demo.ZOO
 
 
+def answer_of(command, path, dims, *arguments):
+    """The JSON of a command on a file."""
+    words = [word for symbol, n in dims.items() for word in ("--dim", f"{symbol}={n}")]
+    return json.loads(call(command, path, *words, *arguments, "--json", "-"))
+
+
 def answer(command, model, *arguments, most=False):
     """The JSON of a command on a model, with the least or the most that a run gets."""
     file, *dims = MODELS[model]
-    words = [word for symbol, n in dims[most].items() for word in ("--dim", f"{symbol}={n}")]
-    return json.loads(call(command, folder() / f"{file}.onnx", *words, *arguments, "--json", "-"))
+    return answer_of(command, folder() / f"{file}.onnx", dims[most], *arguments)
 
 
 def simulated_ms(model, phone, *arguments, threads=THREADS, most=False):
@@ -134,6 +139,26 @@ def structure():
         stages = answer("plan", model, "--structure", "--threads", THREADS, "--delegate", PHONE)["structure"]
         rows.append([model, *(cell for key in NODES_OF for cell in (pair([stages[stage][key] for stage in stages]), pair(figures.STRUCTURE[model][key])))])
     return table(["model", *(head for key in NODES_OF for head in (key.replace("_", " "), "the paper's"))], rows)
+
+
+def tflite():
+    """The TFLite forms of $MODELS beside their ONNX forms; None without such files: the project has none of its own."""
+    rows = []
+    for case, file in TFLITE.items():
+        name, dims, _ = CASES[case]
+        here = models_folder()
+        forms = [(here / f"{file}.tflite", {}), (here / f"{name}.onnx", {symbol: values[0] for symbol, values in dims.items()})]
+        if not all(path.exists() for path, _ in forms):
+            continue
+        cells = []
+        for form in forms:
+            before, *_, refined = answer_of("plan", *form, "--structure", "--threads", THREADS, "--delegate", PHONE)["structure"].values()
+            plan = answer_of("plan", *form, "--threads", THREADS)
+            ms = [answer_of("simulate", *form, "--profile", PHONE, "--threads", THREADS, *extra)["predicted_ms"] for extra in ((), ("--delegate", PHONE))]
+            cells.append([*(pair([stage[key] for stage in (before, refined)]) for key in NODES_OF), f"{plan['arena_bytes']['parallax'] / MB:.2f}", *(f"{each:.1f}" for each in ms)])
+        rows.append([case, *(f"{ours}, {onnx}" for ours, onnx in zip(*cells, strict=True))])
+    head = ["model", *(key.replace("_", " ") for key in NODES_OF), "arena MB", "CPU ms", "with the accelerator ms"]
+    return table(head, rows) if rows else None
 
 
 def threads():

@@ -60,7 +60,7 @@ TIMES = {
     "README.md": {"times": functools.partial(timed, demo_times), "gains": functools.partial(timed, gains.gains)},
     "docs/planner.md": {"packing": functools.partial(timed, planner.packing), "prediction": functools.partial(timed, planner.prediction)},
     "docs/delegates.md": {make.__name__: functools.partial(timed, make) for make in (delegates.everything, delegates.refused, delegates.losing, delegates.picture)},
-    "docs/paper-tables.md": {make.__name__: functools.partial(timed, make) for make in (paper.efficiency, paper.latency, paper.memory, paper.layers, paper.structure, paper.threads, paper.ablation)},
+    "docs/paper-tables.md": {make.__name__: functools.partial(timed, make) for make in (paper.efficiency, paper.latency, paper.memory, paper.layers, paper.structure, paper.tflite, paper.threads, paper.ablation)},
 }
 
 

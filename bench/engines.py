@@ -215,5 +215,5 @@ def file_turn(engine, path, feeds, words, threads):
 
 
 if __name__ == "__main__":
-    run_peer, data = (file_peer, sys.argv[3]) if sys.argv[2].endswith(".onnx") else (peer, pathlib.Path(sys.argv[3]))
+    run_peer, data = (file_peer, sys.argv[3]) if sys.argv[2].endswith((".onnx", ".tflite")) else (peer, pathlib.Path(sys.argv[3]))
     print(json.dumps(run_peer(sys.argv[1], sys.argv[2], data, int(sys.argv[4]))))

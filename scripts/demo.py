@@ -49,18 +49,18 @@ def words(case):
     return [ZOO / f"{model}.onnx", *(word for symbol, values in dims.items() for word in ("--dim", f"{symbol}={values[0]}"))]
 
 
-def classify_digits():
+def classify_digits(file):
     folder = ROOT / "models" / "digits"
     labels, logits = np.load(folder / "labels.npy"), {}
     for scheduler in ("sequential", "layers", "dataflow"):
         for threads in (1, 2, 3, 8):
             with tempfile.TemporaryDirectory() as out:
-                parallax("run", folder / "digits.onnx", "--input", f"image={folder / 'images.npy'}", "--scheduler", scheduler, "--threads", threads, "--output-dir", out)
+                parallax("run", folder / file, "--input", f"image={folder / 'images.npy'}", "--scheduler", scheduler, "--threads", threads, "--output-dir", out)
                 logits[scheduler, threads] = np.load(f"{out}/0.npy")
     first = logits["sequential", 1]
     same = all(np.array_equal(first.view(np.uint32), other.view(np.uint32)) for other in logits.values())
     right = (first.argmax(1) == labels).mean()
-    print(f"digits: {right:.1%} of {len(labels)} held-out digits right; {len(logits)} schedules, {'the same bits' if same else 'DIFFERENT BITS'}")
+    print(f"{file}: {right:.1%} of {len(labels)} held-out digits right; {len(logits)} schedules, {'the same bits' if same else 'DIFFERENT BITS'}")
     return same and right >= ENOUGH_RIGHT
 
 
@@ -129,7 +129,7 @@ def show(lines):
 
 def main():
     threads = len(os.sched_getaffinity(0))
-    good = classify_digits()
+    good = all([classify_digits(file) for file in ("digits.onnx", "digits.tflite")])  # shows both in any case
     list(unpack_zoo())
     show(plans(threads))
     show(times(threads))

@@ -13,6 +13,7 @@ rm -rf "$corpus/made"
 build/release/px_fuzz --seed 1 --count 150 --corpus "$corpus/made" > /dev/null
 mkdir -p "$corpus/made/profile_toml"
 cp models/digits/digits.onnx "$corpus/made/onnx/"
+cp models/digits/digits.tflite "$corpus/made/tflite/"
 cp profiles/*.toml tests/golden/*.toml "$corpus/made/profile_toml/"
 
 limit=("-max_total_time=$((minutes * 60))")

@@ -63,7 +63,8 @@ def demo_of_one(zoo, monkeypatch):
 def test_what_the_demo_shows(demo_of_one, capsys):
     assert demo_of_one.main() == 0
     digits, plans, times, branches, hint = (part.splitlines() for part in capsys.readouterr().out.strip().split("\n\n"))
-    assert re.fullmatch(r"digits: (9[789]\.\d|100\.0)% of \d+ held-out digits right; 12 schedules, the same bits", digits[0])
+    for file, line in zip(("digits.onnx", "digits.tflite"), digits, strict=True):
+        assert re.fullmatch(rf"{file}: (9[789]\.\d|100\.0)% of \d+ held-out digits right; 12 schedules, the same bits", line)
     assert plans[0].split()[0] == "plan" and plans[1].split()[:2] == ["sensors", "222"]
     assert re.fullmatch(r"\d+ threads +ms +peak MiB", times[0]) and re.fullmatch(r"sensors +\d+\.\d\d +\d+", times[1])
     assert "one branch at a time" in branches[0] and "parallel branches" in branches[0]

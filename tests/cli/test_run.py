@@ -49,10 +49,11 @@ def test_made_up_values(parallax, tmp_path, dtype, code, low, high):
     assert y.dtype == np.dtype(dtype) and y.min() >= low and y.max() <= high
 
 
-def test_digits_are_right_and_the_same_under_every_scheduler(parallax, tmp_path):
+@pytest.mark.parametrize("model", [DIGITS, DIGITS.with_suffix(".tflite")], ids=["onnx", "tflite"])
+def test_digits_are_right_and_the_same_under_every_scheduler(parallax, tmp_path, model):
     labels, seen = np.load(ROOT / "models" / "digits" / "labels.npy"), []
     for i, extra in enumerate((["--scheduler", "sequential", "--threads", 1], ["--scheduler", "layers", "--threads", 2], ["--scheduler", "dataflow", "--threads", 3], ["--threads", 8, "--memory-budget", "16MiB"])):
-        done = parallax("run", DIGITS, "--input", f"image={IMAGES}", "--output-dir", tmp_path / str(i), *extra)
+        done = parallax("run", model, "--input", f"image={IMAGES}", "--output-dir", tmp_path / str(i), *extra)
         assert done.returncode == 0, done.stderr
         seen.append(np.load(tmp_path / str(i) / "0.npy"))
     assert (seen[0].argmax(1) == labels).mean() >= 0.97

@@ -2,7 +2,10 @@
 // budget or refuses them with an error.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
 #include <random>
+#include <string>
 
 #include "session/tflite_variables_test_util.h"
 
@@ -102,10 +105,15 @@ bool runs(const std::string& bytes) {
   return results ? true : refused(results.error());
 }
 
+std::string digits() {
+  std::ifstream file(PX_SOURCE_DIR "/models/digits/digits.tflite", std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
 TEST(HostileTflite, RunsOrIsRefused) {
   std::minstd_rand random(17);
-  for (const TfliteModel& model : {classifier(), quantized(), accumulator()}) {
-    const std::string whole = tflite_bytes(model);
+  for (const std::string& whole : {tflite_bytes(classifier()), tflite_bytes(quantized()),
+                                   tflite_bytes(accumulator()), digits()}) {
     ASSERT_TRUE(runs(whole));
     for (std::size_t cut = 0; cut < 200; ++cut) runs(whole.substr(0, whole.size() * cut / 200));
     int ran = 0;

@@ -1,7 +1,11 @@
-// What the tool needs of Highway's library: which instruction sets this CPU and its system offer.
+// What the tool needs of Highway's library: which instruction sets this CPU and its system offer;
+// if PARALLAX_TARGETS is set, only those that this variable names, with commas between.
 // Debian has no archive of it, and the shared library measures a timer for 3 ms when it is loaded.
 // Not part of our library, whose users may link Highway's. Thread-safe.
 #include <hwy/targets.h>
+
+#include <cstdlib>
+#include <string_view>
 #if HWY_ARCH_X86
 #include <cpuid.h>
 #endif
@@ -35,6 +39,25 @@ std::int64_t detect() {
       __builtin_cpu_supports("avx512vl") && __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512cd"))
     targets |= HWY_AVX3;
+  // Its other instructions are not asked for: kernels want those for products of bytes alone.
+  if ((targets & HWY_AVX3) != 0 && __builtin_cpu_supports("avx512vnni")) targets |= HWY_AVX3_DL;
+#endif
+  return targets;
+}
+
+/// Returns the sets that the variable names; all without it. AVX-512 with VNNI is AVX-512 as well.
+std::int64_t wanted() {
+  const char* const names = std::getenv("PARALLAX_TARGETS");
+  if (names == nullptr) return ~std::int64_t{0};
+  std::int64_t targets = 0;
+  for (std::string_view rest = names; !rest.empty();) {
+    const std::string_view name = rest.substr(0, rest.find(','));
+    rest.remove_prefix(name.size() == rest.size() ? name.size() : name.size() + 1);
+    for (std::int64_t target = 1; target > 0 && target <= HWY_SCALAR; target <<= 1)
+      if (name == TargetName(target)) targets |= target;
+  }
+#if HWY_ARCH_X86
+  if ((targets & HWY_AVX3_DL) != 0) targets |= HWY_AVX3;
 #endif
   return targets;
 }
@@ -42,7 +65,7 @@ std::int64_t detect() {
 }  // namespace
 
 std::int64_t SupportedTargets() {
-  static const std::int64_t targets = detect();
+  static const std::int64_t targets = (detect() & wanted()) | HWY_STATIC_TARGET;
   return targets;
 }
 

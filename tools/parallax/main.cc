@@ -3,10 +3,14 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <iterator>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
@@ -68,6 +72,20 @@ int print_and_end(const std::string& text) {
   return printed ? 0 : fail(kFault, printed.error().to_string());
 }
 
+// Instruction sets by Highway's names; AVX3 is AVX-512, AVX3_DL the same with VNNI.
+constexpr std::string_view kTargets[] = {"SSE4", "AVX2", "AVX3", "AVX3_DL", "NEON"};
+
+// Refuses a name in PARALLAX_TARGETS (cmake/highway_targets.cc) that is not one of them.
+void check_targets() {
+  const char* const names = std::getenv("PARALLAX_TARGETS");  // NOLINT: this is the only thread
+  if (names == nullptr) return;
+  for (const std::string& name : CLI::detail::split(names, ',')) {
+    if (std::ranges::find(kTargets, name) == std::end(kTargets))
+      throw UsageError(fmt::format("PARALLAX_TARGETS: no instruction set '{}'; there are {}", name,
+                                   fmt::join(kTargets, ", ")));
+  }
+}
+
 // Runs the command and writes out what it printed.
 Status finish(Command command, const Options& options) {
   if (!options.json.empty() && options.json != "-") {
@@ -110,6 +128,7 @@ int main_in_namespace(int argc, char** argv) {
     app.exit(error, text, text);
     return print_and_end(text.str());
   }
+  check_targets();
   const Status status = finish(command, options);
   return status ? 0 : fail(kFault, status.error().to_string());
 }

@@ -192,6 +192,11 @@ PX_VBMI void permute_rows(const std::uint8_t* table, const std::uint8_t* x, std:
 
 /// Returns whether Highway's loops may use AVX-512 here: tests restrict them to less.
 bool may_use_avx512() { return (hwy::SupportedTargets() & HWY_AVX3) != 0; }
+/// AVX-512 alone, without older sets, is AVX-512 without VNNI. Highway's AVX3_DL asks for more than
+/// VNNI, so a CPU may lack it.
+bool may_use_vnni() {
+  return may_use_avx512() && (hwy::SupportedTargets() & (HWY_AVX2 | HWY_AVX3_DL)) != 0;
+}
 
 }  // namespace
 
@@ -199,7 +204,7 @@ bool cpu_has_vnni() {
   static const bool has = __builtin_cpu_supports("avx512vnni") &&
                           __builtin_cpu_supports("avx512bw") &&
                           __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
-  return has && may_use_avx512();
+  return has && may_use_vnni();
 }
 
 void vnni_panel(const MatMulPanel& panel) {

@@ -23,6 +23,9 @@ CASES = {
     "whisper_tiny@16": ("whisper_tiny", {"seq": [16]}, 0.85),
     "sensors": ("sensors", {}, 0.85),
 }
+# Models in 8 bits -> the same case in f32.
+EIGHT_BITS = {"yolov8n_int8": "yolov8n", "whisper_tiny_int8@16": "whisper_tiny@16"}
+ALL = CASES | {case: (case.partition("@")[0], *CASES[wide][1:]) for case, wide in EIGHT_BITS.items()}
 # LiteRT runs files of its own, made for one shape.
 TFLITE = {"yolov8n": "yolov8n", "whisper_encoder": "whisper_encoder", "swinv2_tiny": "swinv2_tiny", "distilbert@64": "distilbert_s64", "clip_text@64": "clip_text_s64"}
 # Shapes that the file leaves open beyond its named dimensions.

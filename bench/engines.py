@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 
-from cases import CASES, CLI, SHAPES, TFLITE, VOCABULARY
+from cases import ALL, CLI, SHAPES, TFLITE, VOCABULARY
 
 WARMUP, RUNS = 5, 20
 LONG = 5.0  # milliseconds of a run
@@ -20,9 +20,9 @@ PEERS = {"onnxruntime": "ONNX Runtime", "openvino": "OpenVINO", "litert": "LiteR
 def feeds_of(inputs, case, run):
     """{name: array} from [(name, shape with None or names where free, numpy dtype)]."""
     import numpy as np
-    random, feeds, dims = np.random.default_rng(run), {}, CASES[case][1]
+    random, feeds, dims = np.random.default_rng(run), {}, ALL[case][1]
     for name, shape, dtype in inputs:
-        shape = SHAPES.get(CASES[case][0], {}).get(name) or [d if isinstance(d, int) else dims[d][run % len(dims[d])] for d in shape]
+        shape = SHAPES.get(ALL[case][0], {}).get(name) or [d if isinstance(d, int) else dims[d][run % len(dims[d])] for d in shape]
         if np.issubdtype(dtype, np.floating):
             feeds[name] = random.random(shape, dtype=np.float32)
         else:
@@ -39,7 +39,7 @@ def onnxruntime_session(path, threads):
 
 def load_onnxruntime(case, folder, threads):
     import numpy as np
-    session = onnxruntime_session(folder / f"{CASES[case][0]}.onnx", threads)
+    session = onnxruntime_session(folder / f"{ALL[case][0]}.onnx", threads)
     kinds = {"tensor(float)": np.float32, "tensor(int64)": np.int64, "tensor(int32)": np.int32}
     inputs = [(i.name, i.shape, kinds[i.type]) for i in session.get_inputs()]
     return lambda run: feeds_of(inputs, case, run), lambda feeds: session.run(None, feeds)
@@ -52,10 +52,10 @@ def openvino_settings(threads):
 def load_openvino(case, folder, threads):
     import numpy as np
     import openvino
-    compiled = openvino.Core().compile_model(str(folder / f"{CASES[case][0]}.onnx"), "CPU", openvino_settings(threads))
+    compiled = openvino.Core().compile_model(str(folder / f"{ALL[case][0]}.onnx"), "CPU", openvino_settings(threads))
     request = compiled.create_infer_request()
     # The importer keeps no names of free dimensions: they come in the order in which cases.py gives them.
-    free = list(CASES[case][1])
+    free = list(ALL[case][1])
     inputs = []
     for i in compiled.inputs:
         dims = list(i.partial_shape)
@@ -93,7 +93,7 @@ def peer(name, case, folder, threads):
     feeds = feeds_of_run(0)
     run(feeds)
     first = (time.perf_counter() - start) * 1e3
-    values = max([len(v) for v in CASES[case][1].values()], default=1)
+    values = max([len(v) for v in ALL[case][1].values()], default=1)
     for i in range(max(WARMUP, values) - 1):
         run(feeds_of_run(i))
     all_feeds = [feeds_of_run(i) for i in range(max(RUNS, values))]
@@ -174,7 +174,7 @@ def file_parallax(path, words, threads):
 
 def bench(case, folder, threads, *extra, cli=CLI):
     """The figures of `parallax bench --json`."""
-    model, dims, _ = CASES[case]
+    model, dims, _ = ALL[case]
     values = max([len(v) for v in dims.values()], default=1)
     command = [cli, "bench", folder / f"{model}.onnx", "--json", "-", "--threads", threads, "--warmup", max(WARMUP, values), "--runs", max(RUNS, values), *extra]
     for symbol, numbers in dims.items():
@@ -187,7 +187,7 @@ def bench(case, folder, threads, *extra, cli=CLI):
 def parallax(case, folder, threads, *extra, cli=CLI):
     f = bench(case, folder, threads, *extra, cli=cli)
     latency = f["latency_ms"]
-    dynamic = max([len(v) for v in CASES[case][1].values()], default=1) > 1
+    dynamic = max([len(v) for v in ALL[case][1].values()], default=1) > 1
     return {"ms": latency["mean" if dynamic else "median"], "min": latency["min"], "max": latency["max"], "first": f["load_ms"] + f["first_run_ms"],
             "cpu": f["cpu_ms_per_run"], "mib": f["peak_rss_bytes"] / 2**20}
 

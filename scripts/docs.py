@@ -26,6 +26,7 @@ import deployment  # noqa: E402
 import gains  # noqa: E402
 import paper  # noqa: E402
 import planner  # noqa: E402
+import quantised  # noqa: E402
 
 THREADS = 2
 LOAD = os.getloadavg()[0]  # before anything is measured
@@ -57,7 +58,8 @@ STRUCTURE = {
     "docs/planner.md": {"structure": planner.structure, "bytes": planner.memory},
 }
 TIMES = {
-    "README.md": {"times": functools.partial(timed, demo_times), "gains": functools.partial(timed, gains.gains)},
+    "README.md": {"times": functools.partial(timed, demo_times), "gains": functools.partial(timed, gains.gains),
+                  "eight bits": functools.partial(timed, lambda: quantised.eight_bits(THREADS))},
     "docs/planner.md": {"packing": functools.partial(timed, planner.packing), "prediction": functools.partial(timed, planner.prediction)},
     "docs/delegates.md": {make.__name__: functools.partial(timed, make) for make in (delegates.everything, delegates.refused, delegates.losing, delegates.picture)},
     "docs/paper-tables.md": {make.__name__: functools.partial(timed, make) for make in (paper.efficiency, paper.latency, paper.memory, paper.layers, paper.structure, paper.tflite, paper.threads, paper.ablation)},

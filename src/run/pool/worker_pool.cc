@@ -312,11 +312,15 @@ void WorkerPool::Stay::enter() {
     participant_.tile_slot_ = pool_.run_slots_.count() + run_slot_.index;
     participant_.range_ = run_slot_.workers;
   }
+  if (pool_.missed_.any())
+    participant_.missed_ns_ = pool_.missed_.take(std::chrono::steady_clock::now(), kSpinAfterRun);
   pool_.runs_.fetch_add(1);
 }
 
 WorkerPool::Stay::~Stay() {
   if (!entered_) return;
+  if (participant_.missed_ns_ > 0)
+    pool_.missed_.keep(participant_.missed_ns_, std::chrono::steady_clock::now());
   pool_.runs_.fetch_sub(1);
   if (run_slot_.index != RunSlots::kNone) pool_.run_slots_.leave(run_slot_);
 }

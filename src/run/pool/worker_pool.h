@@ -9,7 +9,8 @@
 // threads that the pool was made for, workers yield to calling threads after their current tile.
 //
 // The thread that offers work predicts its time: work shorter than handing it to another thread is
-// not offered, and sleepers are woken once the work that they missed outweighs waking them.
+// not offered, and sleepers are woken once the work that they missed, in this run and in those that
+// closely preceded it, outweighs waking them.
 //
 // Instead of its own threads a pool may have guests: workers on threads of a user-provided pool.
 // Waking a sleeping worker then means to submit a task, which returns when the worker parks.
@@ -38,6 +39,7 @@
 #include "base/machine/thread_affinity.h"
 #include "base/mutex.h"
 #include "parallax/runtime.h"
+#include "run/pool/missed_work.h"
 #include "run/pool/run_slots.h"
 
 namespace parallax {
@@ -159,6 +161,7 @@ class WorkerPool {
   std::atomic<int> asleep_{0};   // size of parked_
   std::atomic<bool> stop_{false};
   std::atomic<int> runs_{0};
+  MissedWork missed_;  // of the run that ended last
   Mutex park_mutex_;
   Condition unparked_;  // for threads that sleep until a given time
   std::vector<Participant*> parked_ PX_GUARDED_BY(park_mutex_);

@@ -46,6 +46,20 @@ TEST(WorkerPool, RunsEachIndexOnce) {
   }
 }
 
+TEST(WorkerPool, WakesForShortRunsThatFollowEachOther) {
+  WorkerPool pool(2, 2);
+  while (pool.asleep() == 0) std::this_thread::yield();
+  Function work([](std::int64_t, Participant&) {});
+  constexpr double kShort = 2'000;  // waking a thread costs ten times as much
+  bool woken = false;
+  for (int run = 0; run < 1'000'000 && !woken; ++run) {
+    WorkerPool::Stay stay(pool, 2);
+    stay.participant().share(WorkLevel::kTiles, 2, work, kShort);
+    woken = pool.asleep() == 0;
+  }
+  EXPECT_TRUE(woken);
+}
+
 TEST(WorkerPool, WorkersMayUseAllCpusOfTheThreadThatMadeThem) {
   cpu_set_t all, cpus;
   ASSERT_EQ(::pthread_getaffinity_np(::pthread_self(), sizeof(all), &all), 0);

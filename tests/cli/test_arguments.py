@@ -149,8 +149,10 @@ def test_ranges_say_what_they_may_be(refused, values):
     assert "upwards and of at most 100000 values" in refused(2, "bench", DIGITS, "--dim", f"batch={values}")
 
 
-def test_an_input_that_is_too_large_to_make_up_is_named(refused):
-    assert refused(1, "run", DIGITS, "--dim", f"batch={2**50}").endswith("(input 'image')")
+@pytest.mark.parametrize("rows", [2**22 + 1, 2**50])
+def test_an_input_that_is_too_large_to_make_up_is_named(refused, rows):
+    line = refused(1, "run", DIGITS, "--dim", f"batch={rows}")
+    assert f"input 'image' (float32) {rows}x1x8x8 is too large" in line and "--input gives" in line
 
 
 def test_passes_are_left_out_by_name(parallax, refused):

@@ -188,6 +188,44 @@ Result<Object> random_strings(const Dims& dims, std::uint64_t seed) {
   return Object::strings(dims, std::move(strings));
 }
 
+/// A damaged file may ask for inputs as large as all memory. All inputs that are made up for a run
+/// have at most as many bytes.
+constexpr std::int64_t kMaxMadeUpBytes = 1 << 30;
+
+/// Makes up inputs, the last of `inputs`. Tied ones are zeros.
+struct InputMaker {
+  Inputs& inputs;
+  std::int64_t room = kMaxMadeUpBytes;
+
+  Status make(const Dims& dims, const TensorInfo& info, std::uint64_t seed) {
+    // A string takes the number that it is made of besides.
+    constexpr std::int64_t kStringBytes = sizeof(std::string) + sizeof(std::int64_t);
+    const auto bytes = is_object(info) ? bytes_of(DType::kI8, dims) : bytes_of(info.dtype, dims);
+    const std::int64_t weight = is_object(info) ? kStringBytes : 1;
+    if (!bytes || *bytes > room / weight)
+      return tl::unexpected(no_object(
+          info, fmt::format("{} is too large: inputs of at most {} MiB in all are made up; "
+                            "--input gives them",
+                            dims.to_string(), kMaxMadeUpBytes >> 20U)));
+    room -= *bytes * weight;
+    if (is_object(info)) {
+      auto strings = random_strings(dims, seed);
+      if (!strings) return tl::unexpected(strings.error());
+      inputs.objects.back() = *std::move(strings);
+      inputs.tensors.emplace_back();
+      return {};
+    }
+    auto tensor = Tensor::allocate(info.dtype, dims);
+    if (!tensor) {
+      tensor.error().message += fmt::format(" (input '{}')", info.name);
+      return tl::unexpected(tensor.error());
+    }
+    if (!inputs.tied.back()) fill_random(tensor->mutable_view(), seed);
+    inputs.tensors.push_back(std::move(*tensor));
+    return {};
+  }
+};
+
 }  // namespace
 
 Result<std::map<std::string, Tensor>> read_input_files(const Options& options, const Model& model,
@@ -241,6 +279,7 @@ Result<Inputs> make_inputs(const Options& options, const Model& model, const Ses
   auto objects = read_object_files(options, model, values);
   if (!objects) return tl::unexpected(objects.error());
   Inputs inputs;
+  InputMaker maker{inputs};
   std::vector<Tie> ties = ties_of(options, model);
   ties.insert(ties.end(), model.ties().begin(), model.ties().end());
   std::optional<std::vector<Dims>> dims;
@@ -266,20 +305,8 @@ Result<Inputs> make_inputs(const Options& options, const Model& model, const Ses
       if (!bound) return tl::unexpected(bound.error());
       dims = std::move(*bound);
     }
-    if (is_object(info)) {
-      auto strings = random_strings((*dims)[i], options.seed * 1000003 + i);
-      if (!strings) return tl::unexpected(strings.error());
-      inputs.objects.back() = *std::move(strings);
-      inputs.tensors.emplace_back();
-      continue;
-    }
-    auto tensor = Tensor::allocate(info.dtype, (*dims)[i]);
-    if (!tensor) {
-      tensor.error().message += fmt::format(" (input '{}')", info.name);
-      return tl::unexpected(tensor.error());
-    }
-    if (!inputs.tied.back()) fill_random(tensor->mutable_view(), options.seed * 1000003 + i);
-    inputs.tensors.push_back(std::move(*tensor));
+    if (auto status = maker.make((*dims)[i], info, options.seed * 1000003 + i); !status)
+      return tl::unexpected(status.error());
   }
   return inputs;
 }

@@ -161,7 +161,7 @@ class WorkerPool {
   std::atomic<int> asleep_{0};   // size of parked_
   std::atomic<bool> stop_{false};
   std::atomic<int> runs_{0};
-  MissedWork missed_;  // of the run that ended last
+  MissedWork missed_;  // kept from run to run
   Mutex park_mutex_;
   Condition unparked_;  // for threads that sleep until a given time
   std::vector<Participant*> parked_ PX_GUARDED_BY(park_mutex_);

@@ -37,6 +37,10 @@ inline bool is_requantised(const Node& node) {
   return node.inputs.size() > kProductYScale && node.inputs[kProductYScale].valid();
 }
 
+/// Most taps of a depthwise ConvInteger, and fewest channels of a group of others with several
+/// groups, that are not left to the reference kernels.
+inline constexpr std::int64_t kMaxByteDepthwiseTaps = 256, kFewestByteGroupChannels = 8;
+
 /// Integers of 8 bits.
 inline constexpr DTypeSet kByteIntegers = dtype_bit(DType::kU8) | dtype_bit(DType::kI8);
 /// Integers up to 16 bits and floats up to 8: what real numbers are quantised to.

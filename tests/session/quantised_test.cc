@@ -68,6 +68,12 @@ TEST_P(Quantised, RunsOnBytes) {
   EXPECT_EQ(problem(got->front(), want->front(), false, true), "");
 }
 
+std::string ones(int count) {
+  std::string text = "1";
+  for (int i = 1; i < count; ++i) text += ", 1";
+  return text;
+}
+
 const QuantisedCase kCases[] = {
     {"Conv", "c = Conv(r, wr, b)\ny = QuantizeLinear(c, s2, z2)\n", "ConvInteger"},
     {"ConvRelu", "c = Conv(r, wr)\na = Relu(c)\ny = QuantizeLinear(a, s2, z2)\n", "ConvInteger"},
@@ -87,6 +93,42 @@ const QuantisedCase kCases[] = {
      "v = DequantizeLinear(u, s, z)\nc = MatMul(v, mr)\na = Add(c, b)\n"
      "y = QuantizeLinear(a, s2, z2)\n",
      "MatMulInteger"},
+    {"Gemm",
+     "const p i64 [2] = [30, 4]\nt = Reshape(r, p)\nu = QuantizeLinear(t, s, z)\n"
+     "v = DequantizeLinear(u, s, z)\nconst n i8 [2, 4] = [1, 30, 5, -70, -20, 4, 60, 8]\n"
+     "nr = DequantizeLinear(n, ws, wz) {axis = 0}\na = Gemm(v, nr, b) {transB = 1}\n"
+     "y = QuantizeLinear(a, s2, z2)\n",
+     "MatMulInteger"},
+    {"GemmOfColumns",
+     "const p i64 [2] = [30, 4]\nt = Reshape(r, p)\nu = QuantizeLinear(t, s, z)\n"
+     "v = DequantizeLinear(u, s, z)\na = Gemm(v, mr)\ny = QuantizeLinear(a, s2, z2)\n",
+     "MatMulInteger"},
+    {"GemmOfHalfStaysReal",
+     "const p i64 [2] = [30, 4]\nt = Reshape(r, p)\nu = QuantizeLinear(t, s, z)\n"
+     "v = DequantizeLinear(u, s, z)\na = Gemm(v, mr) {alpha = 0.5}\n"
+     "y = QuantizeLinear(a, s2, z2)\n",
+     "DequantizeLinear Gemm QuantizeLinear"},
+    {"Depthwise",
+     "const n i8 [4, 1, 3, 2] = [1, -20, 30, 4, 5, 60, -70, 8, 9, -10, 11, 12, "
+     "13, -14, 15, 16, 7, -18, 19, 2, 21, 22, -23, 24]\nconst ns f32 [] = [0.02]\n"
+     "nr = DequantizeLinear(n, ns)\nc = Conv(r, nr) {group = 4, pads = [1, 0, 1, 1]}\n"
+     "a = Clip(c)\ny = QuantizeLinear(a, s2, z2)\n",
+     "ConvInteger"},
+    {"Grouped",
+     "const n i8 [2, 8, 1, 1] = [1, -20, 30, 4, 5, 60, -70, 8, 9, -10, 11, 12, 13, -14, 15, 16]\n"
+     "nr = DequantizeLinear(n, ws, wz) {axis = 0}\ng = Concat(r, r, r, r) {axis = 1}\n"
+     "h = QuantizeLinear(g, s, z)\ni = DequantizeLinear(h, s, z)\n"
+     "c = Conv(i, nr) {group = 2}\ny = QuantizeLinear(c, s2, z2)\n",
+     "Concat ConvInteger"},
+    {"GroupsOfTwoStayReal",
+     "const n i8 [2, 2, 1, 1] = [1, -20, 30, 4]\nnr = DequantizeLinear(n, ws, wz) {axis = 0}\n"
+     "c = Conv(r, nr) {group = 2}\ny = QuantizeLinear(c, s2, z2)\n",
+     "DequantizeLinear Conv QuantizeLinear"},
+    {"DepthwiseOfManyTapsStaysReal",
+     "const n i8 [4, 1, 17, 16] = [" + ones(4 * 17 * 16) +
+         "]\nconst ns f32 [] = [0.02]\nnr = DequantizeLinear(n, ns)\n"
+         "c = Conv(r, nr) {group = 4, pads = [8, 8, 8, 8]}\ny = QuantizeLinear(c, s2, z2)\n",
+     "DequantizeLinear Conv QuantizeLinear"},
     {"Table", "a = Tanh(r)\ny = QuantizeLinear(a, s2, z2)\n", "QuantizeLinear"},
     {"SameScales",
      "a = Relu(r)\nq = QuantizeLinear(a, s, z)\nd = DequantizeLinear(q, s, z)\n"

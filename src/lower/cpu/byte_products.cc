@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "ops/params/matmul.h"
 #include "ops/params/quantised.h"
 #include "ops/params/window.h"
 #include "ops/quantised.h"
@@ -40,13 +41,25 @@ std::optional<Activation> clip_of(const Graph& graph, const Node& clip) {
   return activation;
 }
 
-/// Shapes that the integer kernels have: of convolutions images with one group.
+/// Returns whether there are kernels for filters [M, C / groups, H, W]: one for each channel, with
+/// few taps, or groups of some channels.
+bool kernels_have_groups(const Shape& w, std::int64_t groups) {
+  const auto channels = w[1].constant(), taps = (w[2] * w[3]).constant();
+  if (!channels || !taps) return false;
+  if (groups == 1 || *channels >= kFewestByteGroupChannels) return true;
+  return w[0] == Expr(groups) && *channels == 1 && *taps <= kMaxByteDepthwiseTaps;
+}
+
+/// Shapes that the integer kernels have: of convolutions images.
 bool kernels_have(const Graph& graph, const Node& product) {
-  const bool convolves = product.op == OpKind::kConv;
-  if (!convolves && product.op != OpKind::kMatMul) return false;
+  if (product.op == OpKind::kGemm) {
+    const auto params = params_of<GemmParams>(product);
+    return params.alpha == 1 && params.beta == 1 && !params.trans_a;
+  }
+  if (product.op != OpKind::kMatMul && product.op != OpKind::kConv) return false;
   const Shape& w = graph.values[product.inputs[1]].shape;
-  if (!convolves) return w.size() == 2 && product.attributes.empty();
-  return w.size() == 4 && groups_of(product) == 1;
+  if (product.op == OpKind::kMatMul) return w.size() == 2 && product.attributes.empty();
+  return w.size() == 4 && kernels_have_groups(w, groups_of(product));
 }
 
 /// Returns a tensor of bytes with its axes in the order of `perm`, which has as many.
@@ -104,22 +117,28 @@ std::optional<RealProduct> real_product(const Graph& graph, const Readers& reade
   if (maker == nullptr || !maker->epilogue.empty()) return std::nullopt;
   if (maker->op == OpKind::kConv && maker->inputs.size() > 2) product.bias = maker->inputs[2];
   if (maker->op == OpKind::kMatMul && maker->inputs.size() > 2) return std::nullopt;
+  if (maker->op == OpKind::kGemm && maker->inputs.size() > 2 && maker->inputs[2].valid()) {
+    product.bias = maker->inputs[2];
+    if (!is_bias(graph, product.bias, maker->outputs[0])) return std::nullopt;
+  }
   if (!kernels_have(graph, *maker)) return std::nullopt;
   product.node = maker;
   return product;
 }
 
-std::optional<ByteWeights> byte_weights(Graph& graph, UniqueNames& names, ValueId real,
-                                        std::int64_t axis) {
-  // TFLite's filters are turned behind DequantizeLinear.
-  const Node* turn = produced_by(graph, real, OpKind::kTranspose);
+std::optional<ByteWeights> byte_weights(Graph& graph, UniqueNames& names, const Node& product) {
+  ValueId real = product.inputs[1];
+  std::int64_t axis = product.op == OpKind::kConv ? 0 : 1;
   std::vector<std::int64_t> perm;
-  if (turn != nullptr) {
+  if (product.op == OpKind::kGemm && params_of<GemmParams>(product).trans_b) {
+    perm = {1, 0};
+  } else if (const Node* turn = produced_by(graph, real, OpKind::kTranspose); turn != nullptr) {
+    // TFLite's filters are turned behind DequantizeLinear.
     perm = turn->attributes.get_ints("perm");
     real = turn->inputs[0];
     if (std::ssize(perm) <= axis) return std::nullopt;
-    axis = perm[static_cast<std::size_t>(axis)];
   }
+  if (!perm.empty()) axis = perm[static_cast<std::size_t>(axis)];
   const Node* node = produced_by(graph, real, OpKind::kDequantizeLinear);
   if (node == nullptr) return std::nullopt;
   const auto params = params_of<DequantizeLinearParams>(*node);
@@ -136,7 +155,7 @@ std::optional<ByteWeights> byte_weights(Graph& graph, UniqueNames& names, ValueI
   if (scale->dims.elements() != 1 && (stated != axis || scale->dims.rank() != 1))
     return std::nullopt;
   if (!zeros_vanish(graph, *constant, weights.zero)) return std::nullopt;
-  if (turn == nullptr) return weights;
+  if (perm.empty()) return weights;
   if (std::ssize(perm) != rank) return std::nullopt;
   std::string name = names.make(graph.values[weights.bytes].name + "/turned");
   Constant bytes = turned(*constant, perm);

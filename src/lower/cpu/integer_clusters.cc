@@ -185,7 +185,7 @@ class Clusters {
     const Node& node = *product->node;
     const bool convolves = node.op == OpKind::kConv;
     const auto x = real_bytes(graph_, node.inputs[0]);
-    const auto w = byte_weights(graph_, names_, node.inputs[1], convolves ? 0 : 1);
+    const auto w = byte_weights(graph_, names_, node);
     if (!x || !w || quantize.inputs.size() < 3 || !quantize.inputs[2].valid()) {
       context_.missed("an operand is not quantised as kernels of bytes want it", quantize);
       return false;
@@ -202,7 +202,7 @@ class Clusters {
     inputs[kProductYZero] = quantize.inputs[2];
     append({quantize.name,
             convolves ? OpKind::kConvInteger : OpKind::kMatMulInteger,
-            node.attributes,
+            convolves ? node.attributes : Attributes{},
             std::move(inputs),
             quantize.outputs,
             {},

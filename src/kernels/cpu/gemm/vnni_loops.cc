@@ -88,6 +88,31 @@ PX_VNNI inline __attribute__((always_inline)) void write_sums(const MatMulPanel&
   store_bytes<kAll>(static_cast<std::uint8_t*>(panel.c) + at, _mm512_cvtepi32_epi8(whole), mask);
 }
 
+/// Writes 64 sums as bytes. Bounds and the zero point are applied to 16 bits, in half as many
+/// vectors: the lower bound after rounding, which is the same, and NaN becomes that one.
+PX_VNNI inline __attribute__((always_inline)) void write_four(const Requantise& to,
+                                                              const __m512i* sum, std::uint8_t* c) {
+  const __m512 high = _mm512_set1_ps(to.high);
+  const __m512i low =
+      _mm512_set1_epi16(static_cast<std::int16_t>(_mm_cvtss_si32(_mm_set_ss(to.low))));
+  const __m512i zero = _mm512_set1_epi16(static_cast<std::int16_t>(to.zero));
+  const __m512i byte = _mm512_set1_epi16(0xff);
+  __m512i whole[4];
+  PX_UNROLL for (std::size_t j = 0; j < 4; ++j) {
+    const __m512 real =
+        _mm512_fmadd_ps(_mm512_cvtepi32_ps(sum[j]), _mm512_loadu_ps(to.scale + j * kByteLanes),
+                        _mm512_loadu_ps(to.offset + j * kByteLanes));
+    whole[j] = _mm512_cvtps_epi32(_mm512_min_ps(high, real));
+  }
+  const __m512i first = _mm512_max_epi16(_mm512_packs_epi32(whole[0], whole[1]), low);
+  const __m512i last = _mm512_max_epi16(_mm512_packs_epi32(whole[2], whole[3]), low);
+  const __m512i bytes = _mm512_packus_epi16(_mm512_and_si512(_mm512_add_epi16(first, zero), byte),
+                                            _mm512_and_si512(_mm512_add_epi16(last, zero), byte));
+  // Packing puts four columns of each vector side by side.
+  const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
+  _mm512_storeu_si512(c, _mm512_permutexvar_epi32(order, bytes));
+}
+
 /// Computes one row; `last` columns of the last vector exist.
 template <std::size_t V>
 PX_VNNI inline __attribute__((always_inline)) void write_row(const MatMulPanel& panel,
@@ -95,6 +120,9 @@ PX_VNNI inline __attribute__((always_inline)) void write_row(const MatMulPanel& 
                                                              __mmask16 last) {
   const std::size_t at = row * panel.ldc;
   constexpr __mmask16 kAllLanes = 0xffff;
+  if constexpr (V == 4)
+    if (panel.requantise->bytes && last == kAllLanes)
+      return write_four(*panel.requantise, sum, static_cast<std::uint8_t*>(panel.c) + at);
   PX_UNROLL for (std::size_t j = 0; j + 1 < V; ++j)
       write_sums<true>(panel, at + j * kByteLanes, j * kByteLanes, sum[j], kAllLanes);
   constexpr std::size_t kLast = (V - 1) * kByteLanes;

@@ -5,6 +5,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "kernels/convolution_shape.h"
+#include "kernels/cpu/quantised/byte_depthwise_rows.h"
 #include "kernels/cpu/quantised/depthwise_loops.h"
 #include "kernels/cpu/quantised/requantisation.h"
 #include "kernels/cpu/tiles.h"
@@ -101,8 +102,10 @@ Result<std::unique_ptr<Kernel>> byte_depthwise(const KernelRequest& request) {
   const TensorDesc& w = request.inputs[kProductW];
   const std::int64_t channels = shape->in_channels, taps = shape->kernel[0] * shape->kernel[1];
   if (shape->groups != channels || shape->out_channels != channels || w.dims[0] != channels ||
-      w.dims[1] != 1 || taps > kMaxDepthwiseTaps)
+      w.dims[1] != 1 || taps > kMaxByteDepthwiseTaps)
     return not_covered();
+  PX_ASSIGN(auto rows, byte_depthwise_rows(*shape, request));
+  if (rows != nullptr) return rows;
   const bool is_signed = w.dtype == DType::kI8;
   const std::string layout =
       fmt::format("depthwise {}x{} {}", channels, taps, is_signed ? "i8" : "u8");

@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "base/checked.h"
 #include "base/files/mapped_file.h"
 #include "base/status.h"
@@ -14,8 +16,9 @@
 namespace parallax {
 namespace {
 
-/// Multiply-accumulates of a tile: 25 microseconds.
-constexpr std::int64_t kByteRowMacs = 5000000;
+/// Multiply-accumulates of a tile: 25 microseconds. Reading a weight takes as long as multiplying
+/// ten rows by it.
+constexpr std::int64_t kByteRowMacs = 5000000, kFewestRows = 10;
 
 /// Tiles of the product: runs of rows, which are multiplied block by block, times groups of panels.
 struct ByteRowCut {
@@ -25,7 +28,9 @@ struct ByteRowCut {
     const MatMulCut cut = cut_matmul(rows, weights, machine);
     block = cut.most_rows;
     if (cut.row_blocks == 1) {
-      groups = cut.panel_groups;
+      const auto panel = static_cast<std::int64_t>(weights.widths.panel);
+      const std::int64_t macs = std::max(rows, kFewestRows) * weights.depth * panel;
+      groups = std::min(count_tiles(weights.panels(), macs, kByteRowMacs), weights.panels());
     } else {
       runs = count_tiles(rows, weights.depth * weights.columns, kByteRowMacs);
     }

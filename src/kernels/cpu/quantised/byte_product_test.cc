@@ -62,10 +62,28 @@ TEST_P(ByteProduct, DepthwiseIsLikeReference) {
       {{2, 12, 10, 37}, 37, {5, 3}, {2, 0, 2, 4}, {1, 1}, {1, 2}},
       {{1, 8, 8, 64}, 64, {1, 1}, {0, 0, 0, 0}, {1, 1}, {1, 1}},
       {{1, 4, 3, 20}, 20, {3, 3}, {2, 2, 2, 2}, {1, 2}, {1, 1}},
+      {{2, 12, 10, 70}, 70, {3, 3}, {1, 1, 1, 1}, {1, 1}, {1, 1}},
+      {{1, 9, 14, 130}, 130, {2, 3}, {0, 1, 1, 1}, {1, 2}, {2, 1}},
+      {{1, 6, 70, 5}, 5, {5, 5}, {2, 2, 2, 2}, {1, 1}, {1, 1}},
   };
   for (const ByteImage& image : images) {
     SCOPED_TRACE(image.x.to_string());
     expect_like_reference(image_run(image, image.filters, GetParam()), byte_depthwise);
+  }
+}
+
+TEST_P(ByteProduct, GroupedIsLikeReference) {
+  const struct {
+    ByteImage image;
+    std::int64_t groups;
+  } cases[] = {
+      {{{2, 9, 11, 16}, 16, {3, 3}, {1, 1, 1, 1}, {2, 2}, {1, 1}}, 2},
+      {{{1, 12, 10, 45}, 70, {3, 2}, {1, 0, 1, 1}, {1, 1}, {1, 2}}, 5},
+      {{{1, 7, 9, 24}, 6, {1, 1}, {0, 0, 0, 0}, {1, 1}, {1, 1}}, 3},
+  };
+  for (const auto& [image, groups] : cases) {
+    SCOPED_TRACE(image.x.to_string());
+    expect_like_reference(image_run(image, groups, GetParam()), byte_convolution);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "kernels/cpu/quantised/depthwise_loops.h"
 
+#include <algorithm>
+
 #include "kernels/cpu/targets.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -51,13 +53,33 @@ HWY_INLINE float sum_taps_of_one(const DepthwiseBytes& job, const std::uint8_t* 
   return sum;
 }
 
+/// Writes the whole numbers of a vector as bytes, modulo 256, or as they are.
+HWY_INLINE void write_whole(hn::Vec<WholeTag> numbers, bool bytes, void* c, std::size_t at,
+                            std::size_t count) {
+  const WholeTag whole;
+  const ByteTag byte;
+  if (!bytes) {
+    auto* const to = static_cast<std::int32_t*>(c) + at;
+    if (count == hn::Lanes(whole)) return hn::StoreU(numbers, whole, to);
+    HWY_ALIGN std::int32_t lanes[hn::MaxLanes(FloatTag())];
+    hn::Store(numbers, whole, lanes);
+    std::copy_n(lanes, count, to);
+    return;
+  }
+  auto* const to = static_cast<std::uint8_t*>(c) + at;
+  const auto low = hn::DemoteTo(byte, hn::And(numbers, hn::Set(whole, 0xff)));
+  if (count == hn::Lanes(whole)) return hn::StoreU(low, byte, to);
+  HWY_ALIGN std::uint8_t lanes[hn::MaxLanes(FloatTag())];
+  hn::Store(low, byte, lanes);
+  std::copy_n(lanes, count, to);
+}
+
 HWY_INLINE void requantise_row(const Requantise& to, const float* sums, void* c, std::size_t at,
                                std::size_t n) {
   const FloatTag d;
   const WholeTag whole;
   const std::size_t lanes = hn::Lanes(d);
   HWY_ALIGN float reals[hn::MaxLanes(FloatTag())];
-  HWY_ALIGN std::int32_t numbers[hn::MaxLanes(FloatTag())];
   for (std::size_t i = 0; i < n; i += lanes) {
     const std::size_t count = n - i < lanes ? n - i : lanes;
     auto real = count == lanes ? hn::LoadU(d, sums + i) : load_n(d, sums + i, count);
@@ -65,18 +87,12 @@ HWY_INLINE void requantise_row(const Requantise& to, const float* sums, void* c,
       real = hn::MulAdd(real, hn::LoadU(d, to.scale + i), hn::LoadU(d, to.offset + i));
     if (to.scale != nullptr && !to.bytes) {
       hn::Store(real, d, reals);
-      for (std::size_t j = 0; j < count; ++j) static_cast<float*>(c)[at + i + j] = reals[j];
+      std::copy_n(reals, count, static_cast<float*>(c) + at + i);
       continue;
     }
     if (to.bytes) real = hn::Min(hn::Max(real, hn::Set(d, to.low)), hn::Set(d, to.high));
-    hn::Store(hn::Add(hn::NearestInt(real), hn::Set(whole, to.zero)), whole, numbers);
-    for (std::size_t j = 0; j < count; ++j) {
-      if (to.bytes) {
-        static_cast<std::uint8_t*>(c)[at + i + j] = static_cast<std::uint8_t>(numbers[j]);
-      } else {
-        static_cast<std::int32_t*>(c)[at + i + j] = numbers[j];
-      }
-    }
+    const auto numbers = hn::Add(hn::NearestInt(real), hn::Set(whole, to.zero));
+    write_whole(numbers, to.bytes, c, at + i, count);
   }
 }
 

@@ -1,4 +1,4 @@
-// Depthwise convolutions of bytes in NHWC. Sums are f32 and exact: up to kMaxDepthwiseTaps
+// Depthwise convolutions of bytes in NHWC. Sums are f32 and exact: up to kMaxByteDepthwiseTaps
 // products of nine bits each stay below 2^24. Thread-safe.
 #pragma once
 
@@ -8,9 +8,6 @@
 #include "kernels/cpu/gemm/panel.h"
 
 namespace parallax {
-
-/// Convolutions with more taps are left to other kernels.
-inline constexpr std::int64_t kMaxDepthwiseTaps = 256;
 
 /// Outputs of one row that find the same taps inside the image. Strides of X count bytes, those of
 /// weights floats. Weights are integers minus their zero point.

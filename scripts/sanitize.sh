@@ -35,10 +35,11 @@ slow_address+=':MixedRuns.ShareFreeMemory:CoresSession.*:StoppedRun.NoBody*:*Cal
 slow_address+=':*TheLastTryWaitsForNoDevice*:RunTimeRegions.ThreadsRunOtherSizesAtOnce:PlanPinTest.ThreadsLoseNothing'
 # One thread computes, or tests that stay do what several do.
 slow_thread="$slow:*NotFinite*:*HaveTheElementsOfWhatTheyView*:*RunningAndDestroying/*:*OutOfMemory.Loading/*:Ways/*Sequential1"
-slow_thread+=':*SessionSizes*DataDependent:PlanPinTest.AFullFile*:PlanPinTest.*LoseNothing:HostileTflite.*:Zoo/UserMemory*/distilbert'
+slow_thread+=':*SessionSizes*DataDependent:PlanPinTest.AFullFile*:PlanPinTest.*LoseNothing:*HostileTflite.*:Zoo/UserMemory*/distilbert'
 slow_thread+=':GrowingState.*:*Snapshot*:DelegatedPlan.*:GraphVariants.*:ElementwiseChain.*:Broadcast.*:TfliteCustomOptions.*'
 slow_thread+=':*DelegateBudget.SufficesForEachSize/*:OpenClConstants.*'
 cases=10 share=3  # of the hostile models
+seeds=120         # of damaged TFLite files: five minutes of one core
 if [[ ${1:-} == --all ]]; then
   quick=OFF examples=ON more=(parallax px_conformance_test) slow_cli='none' slow_address='' slow_thread='' cases=25 share=1
   shift
@@ -49,7 +50,7 @@ export RC_PARAMS="max_success=$cases seed=1"  # random cases of a property; `mak
 cmake --preset asan-ubsan -DPARALLAX_QUICK_SANITIZERS=$quick -DPARALLAX_BUILD_EXAMPLES=$examples > /dev/null
 scripts/build.sh asan-ubsan "$jobs"
 # Without what runs other builds, or looks at scripts and docs.
-PARALLAX_HOSTILE_SHARE=$share GTEST_FILTER="*-$slow_address" scripts/test.sh build/asan-ubsan "$jobs" -E "^cli/(demo|docs|gains|newcomer|setup|skipped|tables|tidy|$slow_cli)$"
+PARALLAX_HOSTILE_SEEDS=$seeds PARALLAX_HOSTILE_SHARE=$share GTEST_FILTER="*-$slow_address" scripts/test.sh build/asan-ubsan "$jobs" -E "^cli/(demo|docs|gains|newcomer|setup|skipped|tables|tidy|$slow_cli)$"
 
 # What starts threads; --all: delegates' conformance and the command line over all of it too. Others are pure functions, which a second look
 # shows nothing new about.

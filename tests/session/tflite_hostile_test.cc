@@ -2,6 +2,7 @@
 // budget or refuses them with an error.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <fstream>
 #include <iterator>
 #include <random>
@@ -110,22 +111,46 @@ std::string digits() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-TEST(HostileTflite, RunsOrIsRefused) {
-  std::minstd_rand random(17);
-  for (const std::string& whole : {tflite_bytes(classifier()), tflite_bytes(quantized()),
-                                   tflite_bytes(accumulator()), digits()}) {
-    ASSERT_TRUE(runs(whole));
-    for (std::size_t cut = 0; cut < 200; ++cut) runs(whole.substr(0, whole.size() * cut / 200));
+struct HostileCase {
+  const char* name;
+  std::string (*whole)();
+  unsigned every = 1;  ///< one of how many seeds is used
+};
+void PrintTo(const HostileCase& c, std::ostream* to) { *to << c.name; }
+
+/// PARALLAX_HOSTILE_SEEDS: how many times the changes are made, each time others.
+unsigned seeds() {
+  const char* const stated = std::getenv("PARALLAX_HOSTILE_SEEDS");
+  return stated == nullptr ? 1 : static_cast<unsigned>(std::atoi(stated));
+}
+
+class HostileTflite : public testing::TestWithParam<HostileCase> {};
+
+TEST_P(HostileTflite, RunsOrIsRefused) {
+  const std::string whole = GetParam().whole();
+  ASSERT_TRUE(runs(whole));
+  for (std::size_t cut = 0; cut < 200; ++cut) runs(whole.substr(0, whole.size() * cut / 200));
+  for (unsigned seed = 0; seed < seeds(); seed += GetParam().every) {
+    std::minstd_rand random(17 + seed);
     int ran = 0;
     for (int change = 0; change < 1000; ++change) {
       std::string bytes = whole;
       bytes[random() % bytes.size()] = static_cast<char>(random());
       ran += runs(bytes) ? 1 : 0;
     }
-    EXPECT_GT(ran, 100);
-    EXPECT_LT(ran, 1000);
+    EXPECT_GT(ran, 100) << seed;
+    EXPECT_LT(ran, 1000) << seed;
   }
 }
+
+const HostileCase kHostileCases[] = {
+    {"Classifier", [] { return tflite_bytes(classifier()); }},
+    {"Quantized", [] { return tflite_bytes(quantized()); }},
+    {"Accumulator", [] { return tflite_bytes(accumulator()); }},
+    {"Digits", digits, 8},  // takes ten times as long
+};
+INSTANTIATE_TEST_SUITE_P(Files, HostileTflite, testing::ValuesIn(kHostileCases),
+                         [](const auto& row) { return std::string(row.param.name); });
 
 }  // namespace
 }  // namespace parallax::tflite_rule

@@ -33,7 +33,7 @@ Result<std::map<std::string, Tensor>> read_input_files(const Options& options, c
 /// Likewise, and makes up the other inputs: floats in [0, 1), integers 1 to 9, booleans true, the
 /// same for the same seed; strings are the texts of such integers. Tied inputs are zeros. Errors:
 /// also kUnboundSymbol, and kInvalidInput if a sequence, an optional or a map is not given, or if
-/// the made-up inputs have more than 1 GiB.
+/// the made-up inputs have more than 2^27 elements.
 Result<Inputs> make_inputs(const Options& options, const Model& model, const Session& session,
                            SymbolValues& values, std::size_t run = 0);
 

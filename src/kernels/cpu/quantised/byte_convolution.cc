@@ -170,11 +170,7 @@ class ByteConvolution final : public Kernel {
     panel.segment_count = segments_.size();
     for (std::int64_t p = panels.begin; p < panels.end; ++p) {
       const std::int64_t column = weights.column(p);
-      Requantise requantise = columns.requantise;
-      if (requantise.scale != nullptr) {
-        requantise.scale += column - first;
-        requantise.offset += column - first;
-      }
+      const Requantise requantise = columns.from(column - first);
       panel.requantise = &requantise;
       panel.b = weights.row(p, 0);
       panel.ldb = to_size(weights.stride(p));

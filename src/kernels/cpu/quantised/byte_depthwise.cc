@@ -4,11 +4,8 @@
 
 #include "base/checked.h"
 #include "base/status.h"
-#include "kernels/convolution_shape.h"
 #include "kernels/cpu/quantised/byte_depthwise_rows.h"
 #include "kernels/cpu/quantised/depthwise_loops.h"
-#include "kernels/cpu/quantised/requantisation.h"
-#include "kernels/cpu/tiles.h"
 
 namespace parallax {
 namespace {
@@ -16,29 +13,20 @@ namespace {
 /// Multiply-accumulates of a tile: 25 microseconds at 20 G a second.
 constexpr std::int64_t kDepthwiseTileMacs = 500000;
 
-class ByteDepthwise final : public Kernel {
+class ByteDepthwise final : public ByteDepthwiseKernel {
  public:
+  /// `weights`: f32, [taps, channels].
   ByteDepthwise(const ConvolutionShape& shape, std::shared_ptr<const AlignedBytes> weights,
                 Requantisation to)
-      : shape_(shape),
-        weights_(std::move(weights)),
-        to_(std::move(to)),
-        runs_(count_tiles(shape.out[0],
-                          shape.out[1] * shape.out_channels * shape.kernel[0] * shape.kernel[1],
-                          kDepthwiseTileMacs)) {}
+      : ByteDepthwiseKernel(shape, std::move(weights), std::move(to), kDepthwiseTileMacs) {}
 
-  std::int64_t tiles() const override { return shape_.batch * runs_; }
   std::int64_t scratch_bytes() const override {
     return Requantisation::scratch_bytes(shape_.out_channels) +
            shape_.out[1] * shape_.out_channels * kStepBytes;
   }
-  InputUse input_use(std::size_t input) const override {
-    return input == kProductW || input == kProductWZero ? InputUse::kNone : InputUse::kAligned;
-  }
-
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
-    const std::int64_t image = tile / runs_, channels = shape_.out_channels;
-    const auto rows = tile_range(shape_.out[0], runs_, tile % runs_);
+    const std::int64_t image = image_of(tile), channels = shape_.out_channels;
+    const TileRange rows = rows_of(tile);
     const auto columns = to_.prepare(args, 0, channels, args.scratch.data());
     auto* const sums =
         reinterpret_cast<float*>(args.scratch.data() + Requantisation::scratch_bytes(channels));
@@ -87,11 +75,6 @@ class ByteDepthwise final : public Kernel {
   static bool is_same(const TileRange& a, const TileRange& b) {
     return a.begin == b.begin && a.end == b.end;
   }
-
-  ConvolutionShape shape_;
-  std::shared_ptr<const AlignedBytes> weights_;  ///< f32, [taps, channels]
-  Requantisation to_;
-  std::int64_t runs_ = 1;
 };
 
 }  // namespace

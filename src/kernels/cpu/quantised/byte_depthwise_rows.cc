@@ -7,9 +7,7 @@
 #include "base/checked.h"
 #include "base/status.h"
 #include "kernels/cpu/gemm/byte_loops.h"
-#include "kernels/cpu/quantised/requantisation.h"
 #include "kernels/cpu/quantised/vnni_depthwise.h"
-#include "kernels/cpu/tiles.h"
 
 namespace parallax {
 namespace {
@@ -18,7 +16,7 @@ namespace {
 constexpr std::int64_t kRowsTileMacs = 1000000;
 
 /// Returns the sizes of the convolution, without pointers.
-DepthwiseRows rows_of(const ConvolutionShape& shape) {
+DepthwiseRows sizes_of(const ConvolutionShape& shape) {
   DepthwiseRows rows;
   rows.channels = to_size(shape.out_channels);
   for (std::size_t i = 0; i < 2; ++i) {
@@ -32,34 +30,24 @@ DepthwiseRows rows_of(const ConvolutionShape& shape) {
   return rows;
 }
 
-class ByteDepthwiseRows final : public Kernel {
+class ByteDepthwiseRows final : public ByteDepthwiseKernel {
  public:
   ByteDepthwiseRows(const ConvolutionShape& shape, std::shared_ptr<const AlignedBytes> weights,
                     Requantisation to)
-      : shape_(shape),
-        weights_(std::move(weights)),
-        to_(std::move(to)),
-        runs_(count_tiles(shape.out[0],
-                          shape.out[1] * shape.out_channels * shape.kernel[0] * shape.kernel[1],
-                          kRowsTileMacs)) {}
+      : ByteDepthwiseKernel(shape, std::move(weights), std::move(to), kRowsTileMacs) {}
 
-  std::int64_t tiles() const override { return shape_.batch * runs_; }
   std::int64_t scratch_bytes() const override {
-    const DepthwiseRows rows = rows_of(shape_);
+    const DepthwiseRows rows = sizes_of(shape_);
     const auto outputs = std::min(rows.out_columns, static_cast<std::ptrdiff_t>(kDepthwiseOutputs));
     return Requantisation::scratch_bytes(shape_.out_channels) +
            rows.columns_of(outputs) * rows.groups() *
                static_cast<std::int64_t>(kDepthwiseColumnBytes);
   }
-  InputUse input_use(std::size_t input) const override {
-    return input == kProductW || input == kProductWZero ? InputUse::kNone : InputUse::kAligned;
-  }
-
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
-    const std::int64_t image = tile / runs_, channels = shape_.out_channels;
-    const auto range = tile_range(shape_.out[0], runs_, tile % runs_);
+    const std::int64_t image = image_of(tile), channels = shape_.out_channels;
+    const TileRange range = rows_of(tile);
     const auto columns = to_.prepare(args, 0, channels, args.scratch.data());
-    DepthwiseRows rows = rows_of(shape_);
+    DepthwiseRows rows = sizes_of(shape_);
     rows.x = args.in<std::uint8_t>(kProductX) + image * shape_.in[0] * shape_.in[1] * channels;
     rows.begin = range.begin;
     rows.end = range.end;
@@ -76,12 +64,6 @@ class ByteDepthwiseRows final : public Kernel {
     to_.finish(rows.y + range.begin * shape_.out[1] * channels, channels, pixels, channels);
     return {};
   }
-
- private:
-  ConvolutionShape shape_;
-  std::shared_ptr<const AlignedBytes> weights_;
-  Requantisation to_;
-  std::int64_t runs_ = 1;
 };
 
 }  // namespace
@@ -104,7 +86,7 @@ Result<std::unique_ptr<Kernel>> byte_depthwise_rows(const ConvolutionShape& shap
   };
   PX_ASSIGN(auto to, Requantisation::make(request, channels, layout, sum));
   if (!to || to->w_zero() != 0) return not_covered();
-  const DepthwiseRows rows = rows_of(shape);
+  const DepthwiseRows rows = sizes_of(shape);
   const std::int64_t blocks = tile_count(channels, static_cast<std::int64_t>(kDepthwiseChannels));
   const std::int64_t bytes =
       blocks * rows.groups() * width * static_cast<std::int64_t>(kDepthwiseColumnBytes);

@@ -82,11 +82,7 @@ class ByteRows final : public Kernel {
     panel.depth = to_size(weights_.steps());
     for (std::int64_t p = panels.begin; p < panels.end; ++p) {
       const std::int64_t column = weights_.column(p);
-      Requantise requantise = columns.requantise;
-      if (requantise.scale != nullptr) {
-        requantise.scale += column - first;
-        requantise.offset += column - first;
-      }
+      const Requantise requantise = columns.from(column - first);
       panel.b = weights_.row(p, 0);
       panel.ldb = to_size(weights_.stride(p));
       panel.c =

@@ -61,6 +61,15 @@ class Requantisation {
   struct Columns {
     Requantise requantise;
     const std::int32_t* start = nullptr;
+
+    /// Returns `requantise` for the columns from the n-th of these on.
+    Requantise from(std::int64_t n) const {
+      Requantise rest = requantise;
+      if (rest.scale == nullptr) return rest;
+      rest.scale += n;
+      rest.offset += n;
+      return rest;
+    }
   };
   /// Computes these pointers. They refer to `scratch` and to this object, and are valid until
   /// either is changed. Computed once per tile or run, since zero points and scales may be inputs.

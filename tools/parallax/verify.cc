@@ -45,6 +45,11 @@ bool is_quantised(const FileReport& file) {
          });
 }
 
+bool has_objects(const Model& model) {
+  return std::ranges::any_of(model.inputs(), is_object) ||
+         std::ranges::any_of(model.outputs(), is_object);
+}
+
 bool is_narrow(DType dtype) {
   return info_of(dtype).kind == DTypeClass::kFloat && info_of(dtype).bits < 32;
 }

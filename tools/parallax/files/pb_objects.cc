@@ -243,11 +243,6 @@ bool is_object(const TensorInfo& info) {
   return !info.containers.empty() || info.dtype == DType::kString;
 }
 
-bool has_objects(const Model& model) {
-  return std::ranges::any_of(model.inputs(), is_object) ||
-         std::ranges::any_of(model.outputs(), is_object);
-}
-
 std::vector<Object> tensors_in(std::span<const Object> objects) {
   std::vector<Object> tensors;
   for (const Object& object : objects) {

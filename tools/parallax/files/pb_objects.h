@@ -15,8 +15,6 @@ namespace parallax::cli {
 
 /// Whether values of the type are objects.
 bool is_object(const TensorInfo& info);
-/// Whether the model takes or gives any.
-bool has_objects(const Model& model);
 /// The tensors in objects, in order; those of strings too.
 std::vector<Object> tensors_in(std::span<const Object> objects);
 /// "sequence of float32", "optional sequence of string".

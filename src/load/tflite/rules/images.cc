@@ -9,7 +9,6 @@ namespace parallax {
 namespace {
 
 using Code = schema::BuiltinOperator;
-using Ints = std::vector<std::int64_t>;
 
 std::string padding_of(schema::Padding padding) {
   return padding == schema::Padding::SAME ? "SAME_UPPER" : "VALID";

@@ -10,7 +10,6 @@ namespace parallax {
 namespace {
 
 using Code = schema::BuiltinOperator;
-using Ints = std::vector<std::int64_t>;
 
 /// A dimension of 0 in a shape is that, not the dimension of the input.
 ValueId reshaped(TfliteOperator& o, ValueId x, ValueId shape) {

@@ -18,6 +18,7 @@
 namespace parallax {
 
 namespace schema = tflite_schema;
+using Ints = std::vector<std::int64_t>;
 
 /// A table without fields: each has its default.
 template <class Options>

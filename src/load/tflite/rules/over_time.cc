@@ -71,7 +71,6 @@ RecurrentResult over_time(TfliteOperator& o, const Recurrence& recurrence, TimeA
     o.fail(body.step().status().error());
     return {};
   }
-  using Ints = std::vector<std::int64_t>;
   const Ints axes(parts.size(), time.axis), turns(parts.size(), std::int64_t{time.reversed});
   std::vector<ValueId> inputs = recurrence.states;
   inputs.insert(inputs.end(), recurrence.parts.begin(), recurrence.parts.end());

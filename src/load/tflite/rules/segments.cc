@@ -10,7 +10,6 @@ namespace parallax {
 namespace {
 
 using Code = schema::BuiltinOperator;
-using Ints = std::vector<std::int64_t>;
 
 /// Distinct elements in the order in which they come, and the place of each input among them.
 void unique(TfliteOperator& o) {

@@ -8,7 +8,6 @@ namespace parallax {
 namespace {
 
 using Code = schema::BuiltinOperator;
-using Ints = std::vector<std::int64_t>;
 
 /// One of the two parts.
 ValueId part(TfliteOperator& o, std::int64_t i) {

@@ -8,7 +8,6 @@ namespace parallax {
 namespace {
 
 using Code = schema::BuiltinOperator;
-using Ints = std::vector<std::int64_t>;
 
 template <OpKind kKind>
 void hlo(TfliteOperator& o) {

@@ -10,7 +10,6 @@ namespace parallax {
 namespace {
 
 using Code = schema::BuiltinOperator;
-using Ints = std::vector<std::int64_t>;
 
 constexpr std::int64_t kToEnd = std::numeric_limits<std::int64_t>::max();
 

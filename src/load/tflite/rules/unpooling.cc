@@ -11,7 +11,6 @@ namespace parallax {
 namespace {
 
 using Code = schema::BuiltinOperator;
-using Ints = std::vector<std::int64_t>;
 
 /// A struct of C begins with `Count` numbers of 32 bits, in the order of its fields.
 template <std::size_t Count>

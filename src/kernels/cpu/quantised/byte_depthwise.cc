@@ -11,14 +11,12 @@ namespace parallax {
 namespace {
 
 /// Multiply-accumulates of a tile: 25 microseconds at 20 G a second.
-constexpr std::int64_t kDepthwiseTileMacs = 500000;
+constexpr std::int64_t kByteDepthwiseTileMacs = 500000;
 
+/// The weights are f32, [taps, channels].
 class ByteDepthwise final : public ByteDepthwiseKernel {
  public:
-  /// `weights`: f32, [taps, channels].
-  ByteDepthwise(const ConvolutionShape& shape, std::shared_ptr<const AlignedBytes> weights,
-                Requantisation to)
-      : ByteDepthwiseKernel(shape, std::move(weights), std::move(to), kDepthwiseTileMacs) {}
+  using ByteDepthwiseKernel::ByteDepthwiseKernel;
 
   std::int64_t scratch_bytes() const override {
     return Requantisation::scratch_bytes(shape_.out_channels) +
@@ -106,7 +104,8 @@ Result<std::unique_ptr<Kernel>> byte_depthwise(const KernelRequest& request) {
   PX_ASSIGN(auto weights,
             request.packed.get(w.data, fmt::format("{} less {}", layout, zero),
                                channels * taps * static_cast<std::int64_t>(sizeof(float)), fill));
-  return std::make_unique<ByteDepthwise>(*shape, std::move(weights), std::move(*to));
+  return std::make_unique<ByteDepthwise>(*shape, std::move(weights), std::move(*to),
+                                         kByteDepthwiseTileMacs);
 }
 
 }  // namespace parallax

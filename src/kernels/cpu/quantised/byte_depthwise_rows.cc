@@ -32,9 +32,7 @@ DepthwiseRows sizes_of(const ConvolutionShape& shape) {
 
 class ByteDepthwiseRows final : public ByteDepthwiseKernel {
  public:
-  ByteDepthwiseRows(const ConvolutionShape& shape, std::shared_ptr<const AlignedBytes> weights,
-                    Requantisation to)
-      : ByteDepthwiseKernel(shape, std::move(weights), std::move(to), kRowsTileMacs) {}
+  using ByteDepthwiseKernel::ByteDepthwiseKernel;
 
   std::int64_t scratch_bytes() const override {
     const DepthwiseRows rows = sizes_of(shape_);
@@ -98,7 +96,8 @@ Result<std::unique_ptr<Kernel>> byte_depthwise_rows(const ConvolutionShape& shap
             weight_byte(from, is_signed, static_cast<std::int64_t>(c) * taps + tap));
   };
   PX_ASSIGN(auto weights, request.packed.get(w.data, layout, bytes, fill));
-  return std::make_unique<ByteDepthwiseRows>(shape, std::move(weights), std::move(*to));
+  return std::make_unique<ByteDepthwiseRows>(shape, std::move(weights), std::move(*to),
+                                             kRowsTileMacs);
 }
 
 }  // namespace parallax

@@ -13,12 +13,6 @@ namespace parallax {
 /// The common part of these kernels. A tile is a run of rows of outputs of an image.
 class ByteDepthwiseKernel : public Kernel {
  public:
-  std::int64_t tiles() const override { return shape_.batch * runs_; }
-  InputUse input_use(std::size_t input) const override {
-    return input == kProductW || input == kProductWZero ? InputUse::kNone : InputUse::kAligned;
-  }
-
- protected:
   /// `tile_macs`: multiply-accumulates of a tile.
   ByteDepthwiseKernel(const ConvolutionShape& shape, std::shared_ptr<const AlignedBytes> weights,
                       Requantisation to, std::int64_t tile_macs)
@@ -29,6 +23,12 @@ class ByteDepthwiseKernel : public Kernel {
                           shape.out[1] * shape.out_channels * shape.kernel[0] * shape.kernel[1],
                           tile_macs)) {}
 
+  std::int64_t tiles() const override { return shape_.batch * runs_; }
+  InputUse input_use(std::size_t input) const override {
+    return input == kProductW || input == kProductWZero ? InputUse::kNone : InputUse::kAligned;
+  }
+
+ protected:
   std::int64_t image_of(std::int64_t tile) const { return tile / runs_; }
   TileRange rows_of(std::int64_t tile) const {
     return tile_range(shape_.out[0], runs_, tile % runs_);

@@ -68,9 +68,11 @@ struct KernelRun {
   Epilogue epilogue = {};
 };
 
-/// The epilogue that applies the operator of that name; none for "".
+/// The epilogue that applies the operator of that name, Clip to [-1, 2]; none for "".
 inline Epilogue then(std::string_view op) {
-  return op.empty() ? Epilogue{} : Epilogue{{.op = op_from_string(op).value()}};
+  if (op.empty()) return {};
+  if (op == "Clip") return {{.op = OpKind::kClip, .low = -1, .high = 2}};
+  return {{.op = op_from_string(op).value()}};
 }
 
 /// Outputs of a node that ran, and the number of its tiles.

@@ -55,13 +55,22 @@ HWY_INLINE void store_n(hn::Vec<D> v, D d, hn::TFromD<D>* HWY_RESTRICT p, std::s
 #endif
 }
 
+/// Returns `x`, or `low` where that is more; NaN stays, and so does -0 if `low` is 0.
+template <class V>
+HWY_INLINE V at_least(V x, V low) {
+  return hn::IfThenElse(hn::Lt(x, low), low, x);
+}
+/// Returns `x`, or `high` where that is less; NaN stays.
+template <class V>
+HWY_INLINE V at_most(V x, V high) {
+  return hn::IfThenElse(hn::Lt(high, x), high, x);
+}
+
 /// Returns `x` limited to [lo, hi]; NaN stays. If lo > hi the result is hi, as of the reference's
 /// Clip.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE V clamp(D d, V x, float lo, float hi) {
-  const V low = hn::Set(d, lo), high = hn::Set(d, hi);
-  x = hn::IfThenElse(hn::Lt(x, low), low, x);
-  return hn::IfThenElse(hn::Lt(high, x), high, x);
+  return at_most(at_least(x, hn::Set(d, lo)), hn::Set(d, hi));
 }
 
 /// Returns e^x = 2^n e^r with n the integer next to x / log 2, |r| <= log(2) / 2 and a polynomial

@@ -8,6 +8,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -46,6 +47,11 @@ inline KernelRun convolution_run(const ConvolutionCase& row, bool bias,
 /// Largest error_against_reference() that is accepted: sums of products of numbers below 1 in f32,
 /// computed in different orders.
 inline constexpr double kConvolutionError = 5e-6;
+/// The same with Clip to [-1, 2], as sums before it are up to 60.
+inline constexpr double kClippedError = 1e-4;
+inline double allowed_error(std::string_view activation, double error = kConvolutionError) {
+  return activation == "Clip" ? kClippedError : error;
+}
 
 /// Returns the largest difference to the reference kernel, divided by the reference's largest
 /// element; infinity if a kernel fails.

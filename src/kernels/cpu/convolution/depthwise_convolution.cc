@@ -38,8 +38,7 @@ class DepthwiseConvolution final : public Kernel {
     for (std::int64_t row = range.begin; row < range.end; ++row) {
       float* const out = args.out<float>() + row * size;
       run_row(row, out, args);
-      if (activation_ != UnaryFunction::kNone && activation_ != UnaryFunction::kRelu)
-        apply_unary(activation_, out, out, to_size(size));
+      if (!is_bounds(activation_)) apply_unary(activation_, out, out, to_size(size));
     }
     return {};
   }
@@ -50,7 +49,7 @@ class DepthwiseConvolution final : public Kernel {
     DepthwiseRow filter;
     filter.channels = to_size(shape_.in_channels);
     filter.bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
-    filter.relu = activation_ == UnaryFunction::kRelu;
+    filter.bounds = bounds_of(activation_);
     filter.out = out;
     filter.x =
         args.in<float>(0) + row / shape_.out[0] * shape_.in[0] * shape_.in[1] * shape_.in_channels;

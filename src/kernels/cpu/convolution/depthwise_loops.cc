@@ -7,8 +7,8 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/convolution/depthwise_loops.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include "kernels/cpu/bounds_inl.h"
 #include "kernels/cpu/keep_inl.h"
-#include "kernels/cpu/math_inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace parallax {
@@ -132,9 +132,7 @@ HWY_INLINE void convolve(const DepthwiseRow& row, std::ptrdiff_t first, std::siz
         add_apart<D, B>(row, first + j * row.dilation, x, w + j * channels, sum);
     }
   }
-  if (row.relu) {
-    PX_UNROLL for (std::size_t o = 0; o < B; ++o) sum[o] = relu_f32(d, sum[o]);
-  }
+  limit<B>(d, row.bounds, sum);
   PX_UNROLL for (std::size_t o = 0; o < B; ++o) hn::StoreU(sum[o], d, out + o * row.channels + c);
 }
 

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include "kernels/cpu/bounds.h"
+
 namespace parallax {
 
 /// Output pixels that follow each other in one row. Taps outside the image are left out. Every sum
@@ -21,8 +23,8 @@ struct DepthwiseRow {
   std::ptrdiff_t first = 0, width = 0, stride = 1, dilation = 1;
   /// [channels], or null.
   const float* bias = nullptr;
-  /// Replaces negative results with 0; other activations are applied by the caller.
-  bool relu = false;
+  /// Limits of results; other activations are applied by the caller.
+  Bounds bounds;
   /// [columns, channels], dense.
   float* out = nullptr;
 };

@@ -195,7 +195,7 @@ class PlanarConvolution final : public Kernel {
     product.ldc = to_size(in_place_ ? shape_.planes.out * plane_pixels() : result_stride_);
     if (work.bias != nullptr) product.bias = work.bias + filters_before(work, p);
     product.accumulate = work.block > 0;
-    product.relu = activation_ == UnaryFunction::kRelu && work.block + 1 == weights_.blocks;
+    if (work.block + 1 == weights_.blocks) product.bounds = bounds_of(activation_);
     return product;
   }
 
@@ -278,7 +278,7 @@ class PlanarConvolution final : public Kernel {
     const std::int64_t columns = outputs.column_end - outputs.column_begin;
     const auto* results = reinterpret_cast<const float*>(args.scratch.data()) + results_;
     if (by_pixels_) turn(outputs, results, filters, first_output(outputs, filter, args));
-    const bool apply = activation_ != UnaryFunction::kNone && activation_ != UnaryFunction::kRelu;
+    const bool apply = !is_bounds(activation_);
     for (std::int64_t m = 0; m < filters; ++m) {
       float* const to = first_output(outputs, filter + m, args);
       if (!in_place_ && !by_pixels_)

@@ -65,9 +65,9 @@ const std::vector<ConvolutionCase> kPlanarCases = {
 class PlanarConvolution : public testing::TestWithParam<ConvolutionCase> {};
 
 TEST_P(PlanarConvolution, LikeReference) {
-  for (const char* activation : {"", "Relu", "Silu"}) {
+  for (const char* activation : {"", "Relu", "Clip", "Silu"}) {
     const KernelRun run = planar_run(GetParam(), *activation != '\0', activation);
-    EXPECT_LE(error_against_reference(run, planar), kConvolutionError) << activation;
+    EXPECT_LE(error_against_reference(run, planar), allowed_error(activation)) << activation;
   }
 }
 

@@ -10,7 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/convolution/planar_loops.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
-#include "kernels/cpu/math_inl.h"
+#include "kernels/cpu/bounds_inl.h"
 #include "kernels/cpu/registers_inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -59,11 +59,7 @@ HWY_INLINE void multiply(const PlanarProduct& product, std::size_t column, std::
     x += product.channel_stride;
     w += product.all_taps * R;
   }
-  if (product.relu) {
-    PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
-      PX_UNROLL for (std::size_t j = 0; j < V; ++j) sum[i][j] = relu_f32(d, sum[i][j]);
-    }
-  }
+  limit<V>(d, product.bounds, sum);
   PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
     float* to = c + i * product.ldc;
     PX_UNROLL for (std::size_t j = 0; j + 1 < V; ++j) hn::StoreU(sum[i][j], d, to + j * lanes);
@@ -160,9 +156,9 @@ HWY_INLINE void multiply_pixels(const PixelProduct& product, std::size_t row, co
     x += product.channel_stride;
     w += product.all_taps * V * lanes;
   }
+  limit<V>(d, product.bounds, sum);
   PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
     PX_UNROLL for (std::size_t j = 0; j < V; ++j) {
-      if (product.relu) sum[i][j] = relu_f32(d, sum[i][j]);
       hn::StoreU(sum[i][j], d, c + i * product.ldc + j * lanes);
     }
   }

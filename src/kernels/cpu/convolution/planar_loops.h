@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu/bounds.h"
+
 namespace parallax {
 
 /// Most filters that planar_multiply() multiplies in one call.
@@ -39,7 +41,8 @@ struct PlanarProduct {
   std::size_t rows = 0;  ///< filters: 1 to kPlanarRows
   std::size_t columns = 0;
   const float* bias = nullptr;  ///< [rows], unless `accumulate`; or null
-  bool accumulate = false, relu = false;
+  bool accumulate = false;
+  Bounds bounds;  ///< limits of c
 };
 /// Computes the product for any number of columns.
 void planar_multiply(const PlanarProduct& product);
@@ -59,7 +62,8 @@ struct PixelProduct {
   std::size_t rows = 0;
   std::size_t columns = 0;      ///< filters: 1 to PlanarWidths::run
   const float* bias = nullptr;  ///< [columns], unless `accumulate`; or null
-  bool accumulate = false, relu = false;
+  bool accumulate = false;
+  Bounds bounds;                        ///< limits of c
   const float* next_weights = nullptr;  ///< as many that will be wanted next; or null
 };
 /// Computes the product for any number of rows.

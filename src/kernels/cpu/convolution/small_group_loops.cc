@@ -7,8 +7,8 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/convolution/small_group_loops.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include "kernels/cpu/bounds_inl.h"
 #include "kernels/cpu/keep_inl.h"
-#include "kernels/cpu/math_inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace parallax {
@@ -135,13 +135,13 @@ HWY_NOINLINE void convolve_columns(const SmallGroupRow& row, std::size_t column)
     for (; j < taps; ++j, w += step)
       add_tap<Input, B>(row, {x, first + j * row.dilation}, lanes, w, sum);
   }
+  limit<B>(d, row.bounds, sum);
   float* out = row.out + column * row.out_step;
   PX_UNROLL for (std::size_t o = 0; o < B; ++o) {
-    const FloatVec result = row.relu ? relu_f32(d, sum[o]) : sum[o];
     if (row.filters < lanes) {
-      store_n(result, d, out + o * row.out_step, row.filters);
+      store_n(sum[o], d, out + o * row.out_step, row.filters);
     } else {
-      hn::StoreU(result, d, out + o * row.out_step);
+      hn::StoreU(sum[o], d, out + o * row.out_step);
     }
   }
 }

@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu/bounds.h"
+
 namespace parallax {
 
 /// Taps that are multiplied with the same inputs.
@@ -33,7 +35,7 @@ struct SmallGroupRow {
   const std::int32_t* lanes = nullptr;
   std::int32_t shift = 0;
   const float* bias = nullptr;  ///< [filters], or null
-  bool relu = false;
+  Bounds bounds;
   float* out = nullptr;
   std::size_t out_step = 0, filters = 0;  ///< elements to the next output; lanes that are stored
 };

@@ -97,7 +97,7 @@ class SmallGroupConvolution final : public Kernel {
     }
     const std::int64_t size = shape_.out[1] * shape_.out_channels;
     float* const out = args.out<float>() + rows.begin * size;
-    if (activation_ != UnaryFunction::kNone && activation_ != UnaryFunction::kRelu)
+    if (!is_bounds(activation_))
       apply_unary(activation_, out, out, to_size((rows.end - rows.begin) * size));
     return {};
   }
@@ -110,7 +110,7 @@ class SmallGroupConvolution final : public Kernel {
     SmallGroupRow row;
     row.filters = to_size(std::min(groups_.block_filters(), s.out_channels - filter));
     if (args.inputs.size() > 2) row.bias = args.in<float>(2) + filter;
-    row.relu = activation_ == UnaryFunction::kRelu;
+    row.bounds = bounds_of(activation_);
     row.out = args.out<float>() + at * s.out[1] * s.out_channels + filter;
     row.out_step = to_size(s.out_channels);
     row.columns = to_size(s.out[1]);

@@ -65,13 +65,15 @@ const std::vector<TransposedCase> kTransposedCases = {
 class TransposedConvolution : public testing::TestWithParam<TransposedCase> {};
 
 TEST_P(TransposedConvolution, LikeReference) {
-  for (const char* activation : {"", "Relu", "Silu"}) {
+  for (const char* activation : {"", "Relu", "Clip", "Silu"}) {
     const KernelRun run = transposed_run(GetParam(), *activation != '\0', activation);
-    EXPECT_LE(error_against_reference(run, planar_transposed_convolution), kConvolutionError)
+    EXPECT_LE(error_against_reference(run, planar_transposed_convolution),
+              allowed_error(activation))
         << activation;
     if (GetParam().group != 1 || GetParam().x.rank() > 4) continue;
     const KernelRun pixels = of_pixels(transposed_run(GetParam(), *activation != '\0', activation));
-    EXPECT_LE(error_against_reference(pixels, pixel_transposed_convolution), kConvolutionError)
+    EXPECT_LE(error_against_reference(pixels, pixel_transposed_convolution),
+              allowed_error(activation))
         << activation;
   }
 }

@@ -77,7 +77,7 @@ class TurnedDepthwise final : public Kernel {
     DepthwiseRow row;
     row.channels = to_size(kChannels);
     row.bias = bias.data();
-    row.relu = activation_ == UnaryFunction::kRelu;
+    row.bounds = bounds_of(activation_);
     for (std::int64_t y = rows.begin; y < rows.end; ++y) {
       row.x = window;
       row.weights = reinterpret_cast<const float*>(weights_->data()) +
@@ -87,7 +87,7 @@ class TurnedDepthwise final : public Kernel {
       depthwise_row(row);
     }
     const std::int64_t pixels = (rows.end - rows.begin) * shape_.out[1];
-    if (activation_ != UnaryFunction::kNone && !row.relu)
+    if (!is_bounds(activation_))
       apply_unary(activation_, results, results, to_size(pixels * kChannels));
     TransposeBlock back;
     back.x = reinterpret_cast<const std::byte*>(results);

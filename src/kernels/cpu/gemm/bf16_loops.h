@@ -39,7 +39,7 @@ void pair_rows(const float* first, const float* second, std::size_t n, Bf16Pair*
 
 /// Multiplies rows of A with a panel of B; a step of depth is a Bf16Pair. C and the bias are f32.
 /// Groups have up to 6 rows. REQUIRES: at least one row, no segments; MatMulPanel::residual and
-/// MatMulPanel::relu are ignored.
+/// MatMulPanel::bounds are ignored.
 void bf16_panel(const MatMulPanel& panel);
 
 }  // namespace parallax

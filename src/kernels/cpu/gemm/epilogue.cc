@@ -23,12 +23,12 @@ void begin_epilogue(const GemmType& type, const Unary& activation, MatMulPanel& 
                     const float* residual) {
   if (!type.finishes) return;
   panel.residual = residual;
-  panel.relu = activation == UnaryFunction::kRelu;
+  panel.bounds = bounds_of(activation);
 }
 
 void finish_epilogue(const MatMulPanel& panel, const Unary& activation, const float* residual) {
   if (residual != nullptr && panel.residual == nullptr) add_residual(panel, residual);
-  if (activation == UnaryFunction::kNone || panel.relu) return;
+  if (activation == UnaryFunction::kNone || panel.bounds.any()) return;
   auto* const c = static_cast<float*>(panel.c);
   if (panel.columns == panel.ldc) {
     apply_unary(activation, c, c, panel.rows * panel.columns);

@@ -2,9 +2,9 @@
 // (the guard toggles).
 #include <hwy/highway.h>
 
+#include "kernels/cpu/bounds_inl.h"
 #include "kernels/cpu/gemm/halves_inl.h"
 #include "kernels/cpu/gemm/panel.h"
-#include "kernels/cpu/math_inl.h"
 #include "kernels/cpu/unroll.h"
 
 #if defined(PX_KERNELS_CPU_GEMM_F32_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -133,12 +133,8 @@ struct Sums {
         last[i] = hn::Add(last[i], load_last(l, from + end(), tail));
       }
     }
-    if (panel.relu) {
-      PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
-        PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) full[i][j] = relu_f32(d, full[i][j]);
-        last[i] = relu_f32(l, last[i]);
-      }
-    }
+    if constexpr (kFull > 0) limit<kFull>(d, panel.bounds, full);
+    limit<R>(l, panel.bounds, last);
     PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
       float* to = c + i * panel.ldc;
       PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {

@@ -24,7 +24,7 @@ struct GemmType {
   std::int64_t speed = 1, longest_tile = 1;
   /// Returns the widths of panels on this machine.
   MatMulWidths (*widths)() = nullptr;
-  /// The micro-kernel, and whether it applies MatMulPanel::residual and MatMulPanel::relu.
+  /// The micro-kernel, and whether it applies MatMulPanel::residual and MatMulPanel::bounds.
   void (*multiply)(const MatMulPanel&) = nullptr;
   bool finishes = false;
   /// Converts rows of A: `rows` of `depth` elements of a tensor, `stride` apart, to rows of steps,

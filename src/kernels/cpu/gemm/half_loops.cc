@@ -74,7 +74,7 @@ void half_panel(const MatMulPanel& panel) {
     part.a = static_cast<const float*>(panel.a) + begin;
     part.accumulate = panel.accumulate || i > 0;
     part.residual = end == panel.depth ? panel.residual : nullptr;
-    part.relu = panel.relu && end == panel.depth;
+    part.bounds = end == panel.depth ? panel.bounds : Bounds{};
     part.next_b = end < panel.depth ? from + end * panel.ldb * kHalfBytes : panel.next_b;
     matmul_halves(part, from + begin * panel.ldb * kHalfBytes, block);
   }

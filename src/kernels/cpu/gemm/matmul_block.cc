@@ -140,7 +140,7 @@ class BlockProduct {
       panel.a = at(a, k.begin);
       panel.depth = part.blocks == 1 ? to_size(part.steps) : to_size(end - begin);
       panel.accumulate = block_.accumulate || begin > 0;
-      panel.relu = false;
+      panel.bounds = {};
       if (end == block_.depth) begin_epilogue(type_, block_.activation, panel);
       panel.b = in_place ? static_cast<const void*>(b.from) : places_.panel;
       panel.ldb = to_size(in_place ? b.stride : padded);

@@ -7,6 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/cpu/bounds.h"
+
 namespace parallax {
 
 /// Bytes of a step of depth, and of a sum.
@@ -70,7 +72,7 @@ struct MatMulPanel {
   /// [rows, columns], `ldc` from row to row, added at the end if GemmType::finishes; or null. May
   /// be C unless `accumulate`.
   const float* residual = nullptr;
-  bool relu = false;                       ///< C = max(C, 0) after that, if GemmType::finishes
+  Bounds bounds;                           ///< limits of C after that, if GemmType::finishes
   const Requantise* requantise = nullptr;  ///< for bytes, without `accumulate`; or null
   /// As many bytes as B has here that will be wanted next; or null. A hint for prefetches: it is
   /// not dereferenced.

@@ -64,6 +64,69 @@ NarrowForm of_transposed(const Graph& graph, const Node& node) {
   return form;
 }
 
+/// Elements that are read together: a few cache lines, so that a transposition writes to lines that
+/// stay in the first-level cache.
+constexpr std::int64_t kPieceElements = 64;
+
+/// Part of a run: its first element in the source and in the result, and the index of that element
+/// along the first axis.
+struct Run {
+  std::int64_t from = 0, to = 0, first = 0;
+};
+
+/// The elements of a constant with dimensions `dims`, cut along one axis: that along which they lie
+/// next to each other in the source, or else the last.
+struct Runs {
+  const StoredForm& stored;
+  const Dims& dims;
+  int axis;
+  std::int64_t length, count;           ///< elements of a run, runs
+  std::int64_t from_step, to_step = 1;  ///< from element to element, in the source and the result
+
+  Runs(const StoredForm& form, const Dims& of) : stored(form), dims(of), axis(of.rank() - 1) {
+    for (int i = 0; i < dims.rank(); ++i)
+      if (stored.stride(i) == 1 && dims[i] > 1) axis = i;
+    length = axis < 0 ? 1 : dims[axis];
+    count = length == 0 ? 0 : dims.elements() / length;
+    from_step = axis < 0 ? 1 : stored.stride(axis);
+    for (int i = axis + 1; i < dims.rank(); ++i) to_step *= dims[i];
+  }
+
+  /// Returns the part of run i from its element `begin` on.
+  Run at(std::int64_t i, std::int64_t begin) const {
+    Run run{begin * from_step, begin * to_step, begin};
+    std::int64_t step = 1;
+    for (int at = dims.rank() - 1; at >= 0; step *= dims[at--]) {
+      if (at == axis) continue;
+      const std::int64_t index = i % dims[at];
+      i /= dims[at];
+      run.from += index * stored.stride(at);
+      run.to += index * step;
+      if (at == 0) run.first = index;
+    }
+    return run;
+  }
+
+  void read(const Run& run, std::span<float> to) const {
+    const Constant& source = stored.source;
+    if (from_step == 1) return read_elements(source.dtype, source.bytes.data(), run.from, to);
+    for (std::size_t j = 0; j < to.size(); ++j)
+      to[j] = read_element<float>(source.dtype, source.bytes.data(),
+                                  run.from + static_cast<std::int64_t>(j) * from_step);
+  }
+};
+
+/// Multiplies bytes with their units: `step` is 1 if they follow the first axis, else 0.
+void scale(const NarrowForm& form, const Run& run, std::int64_t step, std::span<float> numbers) {
+  const float zero = form.stored->source.dtype == DType::kU8 ? 128 : 0;
+  const std::vector<float>& units = *form.units;
+  const std::int64_t first = units.size() == 1 ? 0 : run.first;
+  if (units.size() == 1) step = 0;
+  for (std::size_t j = 0; j < numbers.size(); ++j)
+    numbers[j] = (numbers[j] - zero) *
+                 units[static_cast<std::size_t>(first + static_cast<std::int64_t>(j) * step)];
+}
+
 }  // namespace
 
 NarrowForm narrow_form(const Graph& graph, const Node& node) {
@@ -76,26 +139,18 @@ NarrowForm narrow_form(const Graph& graph, const Node& node) {
 }
 
 void write_numbers(const NarrowForm& form, const Dims& dims, std::span<std::byte> into) {
-  const Constant& source = form.stored->source;
-  const float zero = source.dtype == DType::kU8 ? 128 : 0;
-  const int last = dims.rank() - 1;
-  const std::int64_t row = last < 0 ? 1 : dims[last], step = form.stored->stride(std::max(last, 0));
-  auto* to = reinterpret_cast<float*>(into.data());
-  const std::int64_t rows = row == 0 ? 0 : dims.elements() / row;
-  for (std::int64_t i = 0; i < rows; ++i) {
-    std::int64_t from = 0, left = i;
-    for (int axis = last - 1; axis >= 0; left /= dims[axis--])
-      from += left % dims[axis] * form.stored->stride(axis);
-    const std::int64_t first = last < 1 ? 0 : i / (rows / dims[0]);
-    for (std::int64_t j = 0; j < row; ++j, ++to) {
-      const auto x = read_element<float>(source.dtype, source.bytes.data(), from + j * step);
-      if (form.units == nullptr) {
-        *to = x;
-        continue;
-      }
-      const std::vector<float>& units = *form.units;
-      *to = (x - zero) *
-            units[units.size() == 1 ? 0 : static_cast<std::size_t>(last < 1 ? j : first)];
+  const Runs runs(*form.stored, dims);
+  auto* const to = reinterpret_cast<float*>(into.data());
+  for (std::int64_t begin = 0; begin < runs.length; begin += kPieceElements) {
+    for (std::int64_t i = 0; i < runs.count; ++i) {
+      const Run run = runs.at(i, begin);
+      float piece[kPieceElements];
+      const std::span<float> numbers(
+          piece, static_cast<std::size_t>(std::min(kPieceElements, runs.length - begin)));
+      runs.read(run, numbers);
+      if (form.units != nullptr) scale(form, run, runs.axis == 0 ? 1 : 0, numbers);
+      for (std::size_t j = 0; j < numbers.size(); ++j)
+        to[run.to + static_cast<std::int64_t>(j) * runs.to_step] = numbers[j];
     }
   }
 }

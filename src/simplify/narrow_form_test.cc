@@ -68,6 +68,41 @@ TEST(NarrowForm, WritesTheNumbersOfTransposedBytes) {
   }
 }
 
+TEST(NarrowForm, WritesRunsOfEveryAxis) {
+  // Along one of the axes lie more elements than are read together.
+  const Dims dims{2, 3, 70};
+  std::vector<std::byte> bytes(420);
+  for (std::int64_t i = 0; i < 420; ++i) {
+    const float x = static_cast<float>(i % 97 - 48);
+    write_elements<float>(DType::kI8, std::span(&x, 1), bytes.data(), i);
+  }
+  const StoredForm dense = *own_form(make_constant(DType::kI8, dims, bytes));
+  const auto units = std::make_shared<const std::vector<float>>(std::vector{0.5F, 2.0F});
+  const auto unit = std::make_shared<const std::vector<float>>(std::vector{0.25F});
+  for (const std::vector<std::int64_t>& perm : {std::vector<std::int64_t>{0, 1, 2},
+                                                {0, 2, 1},
+                                                {1, 0, 2},
+                                                {1, 2, 0},
+                                                {2, 0, 1},
+                                                {2, 1, 0}}) {
+    const StoredForm turned = transposed_form(dense, dims, perm);
+    const Dims to{dims[static_cast<int>(perm[0])], dims[static_cast<int>(perm[1])],
+                  dims[static_cast<int>(perm[2])]};
+    const bool first_stays = perm[0] == 0;
+    std::vector<float> got(420), want;
+    write_numbers({false, first_stays ? units : unit, turned}, to,
+                  std::as_writable_bytes(std::span(got)));
+    for (std::int64_t i = 0; i < 420; ++i) {
+      const std::int64_t at[] = {i / to[2] / to[1], i / to[2] % to[1], i % to[2]};
+      std::int64_t from = 0;
+      for (int axis = 0; axis < 3; ++axis) from += at[axis] * turned.stride(axis);
+      const float factor = first_stays ? (*units)[static_cast<std::size_t>(at[0])] : 0.25F;
+      want.push_back(static_cast<float>(from % 97 - 48) * factor);
+    }
+    EXPECT_EQ(got, want) << perm[0] << perm[1] << perm[2];
+  }
+}
+
 TEST(NarrowForm, OfTransposesOfWhatIsStored) {
   for (const char* dtype : {"f16", "i8", "u8", "f32", "bf16"}) {
     const Graph graph =

@@ -72,6 +72,7 @@ struct KernelRun {
 inline Epilogue then(std::string_view op) {
   if (op.empty()) return {};
   if (op == "Clip") return {{.op = OpKind::kClip, .low = -1, .high = 2}};
+  if (op == "LeakyRelu") return {{.op = OpKind::kLeakyRelu, .alpha = 0.01F}};
   return {{.op = op_from_string(op).value()}};
 }
 

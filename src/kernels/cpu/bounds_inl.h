@@ -19,6 +19,11 @@ namespace HWY_NAMESPACE {
 /// Limits the first `count` vectors of an array. Bounds that change nothing cost a comparison.
 template <std::size_t count, class D, std::size_t N, class V = hn::Vec<D>>
 HWY_INLINE void limit(D d, const Bounds& bounds, V (&sums)[N]) {
+  if (bounds.has_slope()) {
+    PX_UNROLL for (std::size_t i = 0; i < count; ++i) {
+      sums[i] = leaky_relu_f32(d, sums[i], bounds.slope);
+    }
+  }
   if (bounds.has_low()) {
     const V low = hn::Set(d, bounds.low);
     PX_UNROLL for (std::size_t i = 0; i < count; ++i) sums[i] = at_least(sums[i], low);

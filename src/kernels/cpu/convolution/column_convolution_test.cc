@@ -65,7 +65,7 @@ const std::vector<ConvolutionCase> kColumnCases = {
 class ColumnConvolution : public testing::TestWithParam<ConvolutionCase> {};
 
 TEST_P(ColumnConvolution, LikeReference) {
-  for (const char* activation : {"", "Clip", "Silu"}) {
+  for (const char* activation : {"", "LeakyRelu", "Clip", "Silu"}) {
     const KernelRun run = convolution_run(GetParam(), *activation != '\0', activation);
     EXPECT_LE(error_against_reference(run, columns), allowed_error(activation)) << activation;
   }
@@ -73,7 +73,7 @@ TEST_P(ColumnConvolution, LikeReference) {
 
 TEST_P(ColumnConvolution, InBf16LikeReferenceOnRoundedInputs) {
   PX_NEEDS_BF16();
-  for (const char* activation : {"", "Clip", "Silu"}) {
+  for (const char* activation : {"", "LeakyRelu", "Clip", "Silu"}) {
     const KernelRun run = convolution_run(GetParam(), *activation != '\0', activation);
     const auto in_bf16 = [](KernelRequest request) {
       request.precision = Precision::kBf16;

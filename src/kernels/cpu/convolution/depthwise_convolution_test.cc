@@ -44,7 +44,7 @@ const std::vector<ConvolutionCase> kDepthwiseCases = {
 class DepthwiseConvolution : public testing::TestWithParam<ConvolutionCase> {};
 
 TEST_P(DepthwiseConvolution, LikeReference) {
-  for (const char* activation : {"", "Relu", "Clip", "Silu"}) {
+  for (const char* activation : {"", "Relu", "LeakyRelu", "Clip", "Silu"}) {
     const KernelRun run = convolution_run(of_channels(GetParam()), *activation != '\0', activation);
     EXPECT_LE(error_against_reference(run, depthwise), allowed_error(activation, kDepthwiseError))
         << activation;

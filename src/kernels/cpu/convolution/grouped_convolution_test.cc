@@ -32,7 +32,7 @@ const std::vector<ConvolutionCase> kGroupedCases = {
 class GroupedConvolution : public testing::TestWithParam<ConvolutionCase> {};
 
 TEST_P(GroupedConvolution, LikeReference) {
-  for (const char* activation : {"", "Relu", "Clip", "Silu"}) {
+  for (const char* activation : {"", "Relu", "LeakyRelu", "Clip", "Silu"}) {
     const KernelRun run = convolution_run(GetParam(), *activation != '\0', activation);
     EXPECT_LE(error_against_reference(run, grouped), allowed_error(activation)) << activation;
   }

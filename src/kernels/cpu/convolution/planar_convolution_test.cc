@@ -65,7 +65,7 @@ const std::vector<ConvolutionCase> kPlanarCases = {
 class PlanarConvolution : public testing::TestWithParam<ConvolutionCase> {};
 
 TEST_P(PlanarConvolution, LikeReference) {
-  for (const char* activation : {"", "Relu", "Clip", "Silu"}) {
+  for (const char* activation : {"", "Relu", "LeakyRelu", "Clip", "Silu"}) {
     const KernelRun run = planar_run(GetParam(), *activation != '\0', activation);
     EXPECT_LE(error_against_reference(run, planar), allowed_error(activation)) << activation;
   }

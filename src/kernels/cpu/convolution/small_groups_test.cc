@@ -33,7 +33,7 @@ const std::vector<ConvolutionCase> kSmallGroupsCases = {
 class SmallGroups : public testing::TestWithParam<ConvolutionCase> {};
 
 TEST_P(SmallGroups, LikeReference) {
-  for (const char* activation : {"", "Relu", "Clip", "Silu"}) {
+  for (const char* activation : {"", "Relu", "LeakyRelu", "Clip", "Silu"}) {
     const KernelRun run = convolution_run(GetParam(), *activation != '\0', activation);
     EXPECT_LE(error_against_reference(run, small), allowed_error(activation)) << activation;
   }

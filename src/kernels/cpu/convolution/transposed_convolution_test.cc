@@ -65,7 +65,7 @@ const std::vector<TransposedCase> kTransposedCases = {
 class TransposedConvolution : public testing::TestWithParam<TransposedCase> {};
 
 TEST_P(TransposedConvolution, LikeReference) {
-  for (const char* activation : {"", "Relu", "Clip", "Silu"}) {
+  for (const char* activation : {"", "Relu", "LeakyRelu", "Clip", "Silu"}) {
     const KernelRun run = transposed_run(GetParam(), *activation != '\0', activation);
     EXPECT_LE(error_against_reference(run, planar_transposed_convolution),
               allowed_error(activation))

@@ -8,9 +8,9 @@
 namespace parallax {
 
 /// Leaves residual and activation to the micro-kernel if it supports them (GemmType::finishes):
-/// sets `panel.residual`, and `panel.bounds` for ReLU and Clip; others leave them null and empty.
-/// `residual` lies as C does; null: nothing is added. REQUIRES: the sums are complete after this
-/// panel.
+/// sets `panel.residual`, and `panel.bounds` for ReLU, LeakyReLU and Clip; others leave them null
+/// and empty. `residual` lies as C does; null: nothing is added. REQUIRES: the sums are complete
+/// after this panel.
 void begin_epilogue(const GemmType& type, const Unary& activation, MatMulPanel& panel,
                     const float* residual = nullptr);
 

@@ -56,6 +56,7 @@ TEST_P(ConstantMatMul, AppliesAnEpilogueAsTheOperatorDoes) {
   };
   std::vector<Case> cases;
   cases.push_back({"Relu", {}, then("Relu")});
+  cases.push_back({"LeakyRelu", {}, then("LeakyRelu")});
   cases.push_back({"Clip",
                    test_inputs(test_tensor<float>({}, {-1}), test_tensor<float>({}, {0.5F})),
                    {{.op = OpKind::kClip, .low = -1, .high = 0.5F}}});
@@ -139,7 +140,7 @@ TEST(CpuMatMulConstant, KeepsHalfWeightsInTheirBytes) {
 }
 
 TEST(CpuMatMulConstant, HalfWeightsGiveTheBitsOfF32) {
-  for (const std::int64_t rows : {1, 7, 200}) {
+  for (const std::int64_t rows : {1, 2, 3, 7, 200}) {
     const KernelRun run = with_half_weights(constant_matmul_run({rows, 700}, {700, 150}));
     const auto halves = run_kernel_tiles(run, make_of_halves);
     const auto floats = run_kernel_tiles(run, KernelLibrary::kCpu);

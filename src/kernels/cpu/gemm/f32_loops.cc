@@ -197,29 +197,22 @@ HWY_INLINE void multiply_from(const MatMulPanel& panel, const Cut& cut, std::siz
   if (begin < cut.groups) cut.with_rows(panel, cut.row(begin), cut.groups - begin, prefetch, step);
 }
 
-/// Multiplies the first group of rows of a full panel of f16.
+/// Multiplies the first group of rows of a full panel of f16, from `halves` on. A single row keeps
+/// no block: no other group needs it.
 template <std::size_t R>
-HWY_NOINLINE void widen_group(const MatMulPanel& panel, Prefetch prefetch, HalfRows rows) {
+HWY_NOINLINE void widen_group(const MatMulPanel& panel, Prefetch prefetch, const void* halves,
+                              float* block) {
   const MatMulSegment whole{0, panel.depth};
+  const HalfRows<(R > 1)> rows{static_cast<const hwy::float16_t*>(halves), block};
   multiply_group<R, kVectors, FloatTag>(panel, 0, &whole, 1, prefetch, rows);
 }
-using WidenGroup = void (*)(const MatMulPanel&, Prefetch, HalfRows);
+using WidenGroup = void (*)(const MatMulPanel&, Prefetch, const void*, float*);
 
-/// Returns the function for a number of rows; null if widening before the product costs as little:
-/// few rows or columns, of which models have few.
-WidenGroup widening_of(std::size_t rows, std::size_t vectors) {
-  constexpr std::size_t kMost = rows_for(kVectors);
-  if (vectors < kVectors) return nullptr;
-  switch (rows) {
-    case kMost:
-      return widen_group<kMost>;
-    case kMost - 1:
-      return widen_group<kMost - 1>;
-    case kMost - 2:
-      return widen_group<kMost - 2>;
-    default:
-      return nullptr;
-  }
+/// Returns the function for a number of rows; the table is indexed by rows - 1.
+template <std::size_t... R>
+WidenGroup widening_of(std::size_t rows, std::index_sequence<R...>) {
+  constexpr WidenGroup kTable[] = {widen_group<R + 1>...};
+  return kTable[rows - 1];
 }
 
 }  // namespace
@@ -252,13 +245,13 @@ void multiply_halves(const MatMulPanel& halves, const void* from, float* block) 
   panel.b = block;
   if (panel.rows == 0) return;
   const Cut cut(panel);
-  const HalfRows rows{static_cast<const hwy::float16_t*>(from), block};
-  const WidenGroup widen_group = cut.half ? nullptr : widening_of(cut.rows_of(0), cut.vectors);
-  if (widen_group != nullptr) {
-    widen_group(panel, cut.prefetch(panel.next_b), rows);
+  if (cut.vectors == kVectors && !cut.half) {
+    constexpr std::make_index_sequence<rows_for(kVectors)> kRows;
+    widening_of(cut.rows_of(0), kRows)(panel, cut.prefetch(panel.next_b), from, block);
     return multiply_from(panel, cut, 1);
   }
   const FloatTag d;
+  const HalfRows<true> rows{static_cast<const hwy::float16_t*>(from), block};
   for (std::size_t i = 0; i < panel.depth * panel.ldb; i += hn::Lanes(d)) rows.load(d, nullptr, i);
   multiply_from(panel, cut, 0);
 }

@@ -44,14 +44,16 @@ struct FloatRows {
   HWY_INLINE void step(std::size_t) {}
 };
 
-/// Rows of B that are f16: the first group also fills the block where the others find them.
+/// Rows of B that are f16. If kKeeps, the first group also fills the block where the others find
+/// them.
+template <bool kKeeps>
 struct HalfRows {
   const hwy::float16_t* from;
   float* to;
 
   HWY_INLINE FloatVec load(FloatTag d, const float*, std::size_t j) const {
     const FloatVec x = widened_halves(d, from + j);
-    hn::StoreU(x, d, to + j);
+    if constexpr (kKeeps) hn::StoreU(x, d, to + j);
     return x;
   }
   HWY_INLINE void step(std::size_t ldb) {

@@ -29,6 +29,20 @@ HWY_INLINE bool are_exact(const std::int64_t* x, std::size_t n, std::int64_t div
   return hn::AllTrue(d, hn::Eq(hn::ShiftRight<kExactBits>(bits), hn::Zero(d)));
 }
 
+/// Converts integers of at most 52 bits: they are the lowest bits of numbers from 2^52 on. AVX2 has
+/// no instruction for it; a division took 1.7 ns with what Highway does instead, and takes 0.6.
+constexpr double kTwo52 = 4503599627370496.0;
+HWY_INLINE hn::Vec<RealTag> to_real(hn::Vec<IntegerTag> x) {
+  const RealTag d;
+  const auto offset = hn::Set(d, kTwo52);
+  return hn::Sub(hn::Or(hn::BitCast(d, x), offset), offset);
+}
+HWY_INLINE hn::Vec<IntegerTag> to_integer(hn::Vec<RealTag> x) {
+  const RealTag d;
+  const auto offset = hn::Set(d, kTwo52);
+  return hn::BitCast(IntegerTag(), hn::Xor(hn::Add(x, offset), offset));
+}
+
 /// Divides n elements, a multiple of the lanes, that are exact: the product with the reciprocal is
 /// off by one at most, which the remainder tells.
 template <bool Quotient>
@@ -39,18 +53,18 @@ HWY_INLINE void divide_exact(std::int64_t divisor, const std::int64_t* x, std::i
   const auto by = hn::Set(d, static_cast<double>(divisor)), one = hn::Set(d, 1.0);
   const auto reciprocal = hn::Div(one, by), zero = hn::Zero(d);
   for (std::size_t i = 0; i < n; i += hn::Lanes(d)) {
-    const auto dividend = hn::ConvertTo(d, hn::LoadU(integers, x + i));
+    const auto dividend = to_real(hn::LoadU(integers, x + i));
     auto quotient = hn::Trunc(hn::Mul(dividend, reciprocal));
     auto rest = hn::Sub(dividend, hn::Mul(quotient, by));
     const auto small = hn::Lt(rest, zero), large = hn::Ge(rest, by);
     if constexpr (Quotient) {
       quotient = hn::Sub(quotient, hn::IfThenElseZero(small, one));
       quotient = hn::Add(quotient, hn::IfThenElseZero(large, one));
-      hn::StoreU(hn::ConvertTo(integers, quotient), integers, y + i);
+      hn::StoreU(to_integer(quotient), integers, y + i);
     } else {
       rest = hn::Add(rest, hn::IfThenElseZero(small, by));
       rest = hn::Sub(rest, hn::IfThenElseZero(large, by));
-      hn::StoreU(hn::ConvertTo(integers, rest), integers, y + i);
+      hn::StoreU(to_integer(rest), integers, y + i);
     }
   }
 }

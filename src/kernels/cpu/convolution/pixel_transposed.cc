@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <type_traits>
 
 #include "base/status.h"
 #include "kernels/cpu/activation.h"
@@ -40,6 +41,23 @@ Result<PackedMatrix> pixel_weights(const KernelRequest& request, const Transpose
 struct PixelBlock {
   std::int64_t image = 0;
   TileRange rows{0, 0}, columns{0, 0};
+};
+
+/// Runs of floats that are added to others: one for each of `count` pixels.
+struct Runs {
+  const float* from;
+  std::int64_t from_step;
+  float* to;
+  std::int64_t to_step, count;
+
+  /// A length that is known at compile time costs no loop.
+  template <class Length>
+  void add(Length length) const {
+    const float* x = from;
+    float* __restrict y = to;
+    for (std::int64_t i = 0; i < count; ++i, x += from_step, y += to_step)
+      for (std::int64_t m = 0; m < length; ++m) y[m] += x[m];
+  }
 };
 
 class PixelTransposed final : public Kernel {
@@ -90,15 +108,16 @@ class PixelTransposed final : public Kernel {
   }
 
   void begin_block(const PixelBlock& block, const float* bias, float* y) const {
-    for (std::int64_t row = block.rows.begin; row < block.rows.end; ++row) {
-      float* to = y + pixel(block, row, block.columns.begin) * shape_.filters;
-      for (std::int64_t i = block.columns.begin; i < block.columns.end; ++i, to += shape_.filters) {
-        if (bias == nullptr) {
-          std::fill_n(to, shape_.filters, 0.0F);
-        } else {
-          std::copy_n(bias, shape_.filters, to);
-        }
-      }
+    const std::int64_t count = (block.columns.end - block.columns.begin) * shape_.filters;
+    float* const first = y + pixel(block, block.rows.begin, block.columns.begin) * shape_.filters;
+    if (bias == nullptr) {
+      std::fill_n(first, count, 0.0F);
+    } else {
+      for (std::int64_t i = 0; i < count; i += shape_.filters)
+        for (std::int64_t m = 0; m < shape_.filters; ++m) first[i + m] = bias[m];
+    }
+    for (std::int64_t row = block.rows.begin + 1; row < block.rows.end; ++row) {
+      std::copy_n(first, count, y + pixel(block, row, block.columns.begin) * shape_.filters);
     }
   }
 
@@ -123,22 +142,71 @@ class PixelTransposed final : public Kernel {
   void add_line(const PixelBlock& block, const PixelBlock& from, std::int64_t line,
                 const float* products, float* y) const {
     const TransposedAxis &rows = shape_.rows(), &columns = shape_.columns();
-    const std::int64_t filters = shape_.filters;
     const std::int64_t pixels = from.columns.end - from.columns.begin;
     products += (line - from.rows.begin) * pixels * weights_.columns;
     for (std::int64_t k = 0; k < rows.kernel; ++k) {
       const std::int64_t row = line * rows.stride + rows.offset(k);
       if (row < block.rows.begin || row >= block.rows.end) continue;
-      for (std::int64_t i = 0; i < pixels; ++i) {
-        const float* x = products + i * weights_.columns + k * columns.kernel * filters;
-        std::int64_t column = (from.columns.begin + i) * columns.stride + columns.offset(0);
-        for (std::int64_t j = 0; j < columns.kernel;
-             ++j, x += filters, column += columns.dilation) {
-          if (column < block.columns.begin || column >= block.columns.end) continue;
-          float* __restrict to = y + pixel(block, row, column) * filters;
-          for (std::int64_t m = 0; m < filters; ++m) to[m] += x[m];
-        }
-      }
+      const float* const x = products + k * columns.kernel * shape_.filters;
+      float* const to = y + pixel(block, row, 0) * shape_.filters;
+      const auto [begin, end] = whole_pixels(block, from);
+      for (std::int64_t i = 0; i < begin; ++i) add_taps(block, from.columns.begin + i, i, x, to);
+      add_runs(from.columns.begin + begin, end - begin, x + begin * weights_.columns, to);
+      for (std::int64_t i = end; i < pixels; ++i) add_taps(block, from.columns.begin + i, i, x, to);
+    }
+  }
+
+  /// Returns the output column of a pixel's first tap; a negative one lies outside the output.
+  std::int64_t first_column(std::int64_t column) const {
+    return column * shape_.columns().stride + shape_.columns().offset(0);
+  }
+
+  /// Returns which of the pixels of `from` have taps that lie together, all of them in the block.
+  TileRange whole_pixels(const PixelBlock& block, const PixelBlock& from) const {
+    const std::int64_t pixels = from.columns.end - from.columns.begin;
+    if (shape_.columns().dilation != 1) return {pixels, pixels};
+    TileRange whole{0, pixels};
+    const auto column = [&](std::int64_t i) { return first_column(from.columns.begin + i); };
+    while (whole.begin < pixels && column(whole.begin) < block.columns.begin) ++whole.begin;
+    while (whole.end > whole.begin &&
+           column(whole.end - 1) + shape_.columns().kernel > block.columns.end)
+      --whole.end;
+    return whole;
+  }
+
+  /// Adds the products of one row of taps to row `to` of the output: those of pixel `column`, the
+  /// i-th of `products`, that lie in the block.
+  void add_taps(const PixelBlock& block, std::int64_t column, std::int64_t i, const float* products,
+                float* to) const {
+    const std::int64_t filters = shape_.filters;
+    const float* x = products + i * weights_.columns;
+    std::int64_t at = first_column(column);
+    for (std::int64_t j = 0; j < shape_.columns().kernel; ++j, x += filters) {
+      if (at >= block.columns.begin && at < block.columns.end)
+        for (std::int64_t m = 0; m < filters; ++m) to[at * filters + m] += x[m];
+      at += shape_.columns().dilation;
+    }
+  }
+
+  /// Adds the products of one row of taps of `count` pixels from `column` on, which lie together.
+  void add_runs(std::int64_t column, std::int64_t count, const float* products, float* to) const {
+    if (count <= 0) return;
+    const std::int64_t filters = shape_.filters;
+    const Runs runs{products, weights_.columns, to + first_column(column) * filters,
+                    shape_.columns().stride * filters, count};
+    switch (const std::int64_t length = shape_.columns().kernel * filters; length) {
+      case 2:
+        return runs.add(std::integral_constant<std::int64_t, 2>());
+      case 4:
+        return runs.add(std::integral_constant<std::int64_t, 4>());
+      case 6:
+        return runs.add(std::integral_constant<std::int64_t, 6>());
+      case 8:
+        return runs.add(std::integral_constant<std::int64_t, 8>());
+      case 12:
+        return runs.add(std::integral_constant<std::int64_t, 12>());
+      default:
+        return runs.add(length);
     }
   }
 

@@ -1,5 +1,7 @@
 // Conv of f32 with constant weights: which convolutions each kernel of this folder covers. The
 // catalogue has a row for each, in the order in which they are tried.
+#include <utility>
+
 #include "base/status.h"
 #include "kernels/convolution_shape.h"
 #include "kernels/cpu/convolution/column_convolution.h"
@@ -31,11 +33,21 @@ std::optional<ConvolutionShape> any_shape(const KernelRequest& request,
   return shape;
 }
 
+/// Makes a row of an image of one column: kernels compute neighbours of a row together. A signal
+/// 335x1x80, 10 of them, depthwise 31x1: 0.6 instead of 3.2 ms.
+void lay_down(ConvolutionShape& s) {
+  if (s.in[1] != 1 || s.out[1] != 1 || s.kernel[1] != 1 || s.in[0] == 1) return;
+  for (auto* sizes : {&s.in, &s.out, &s.kernel, &s.stride, &s.dilation, &s.pad_begin})
+    std::swap((*sizes)[0], (*sizes)[1]);
+}
+
 /// Returns the shape of a convolution with one or two spatial axes.
 std::optional<ConvolutionShape> whole_shape(const KernelRequest& request,
                                             Residual residual = Residual::kNone) {
-  const auto shape = any_shape(request, residual);
-  return shape && request.inputs[0].dims.rank() < 5 ? shape : std::nullopt;
+  auto shape = any_shape(request, residual);
+  if (!shape || request.inputs[0].dims.rank() > 4) return std::nullopt;
+  lay_down(*shape);
+  return shape;
 }
 
 /// Returns the shape of a convolution in NHWC with one group.

@@ -15,15 +15,24 @@
 namespace parallax {
 namespace {
 
+/// Multiply-accumulates that take as long as storing a result.
+constexpr std::int64_t kStoreMacs = 8;
+/// Fewest outputs of a piece of a row.
+constexpr std::int64_t kFewestPieceColumns = 16;
+
 class DepthwiseConvolution final : public Kernel {
  public:
   DepthwiseConvolution(const ConvolutionShape& shape, const Unary& activation,
                        std::shared_ptr<const AlignedBytes> weights)
       : shape_(shape), activation_(activation), weights_(std::move(weights)) {
-    rows_ = shape.batch * shape.out[0];
-    const std::int64_t row_macs =
-        shape.out[1] * shape.in_channels * shape.kernel[0] * shape.kernel[1];
-    tiles_ = count_tiles(rows_, row_macs, kDepthwiseTileMacs);
+    const std::int64_t rows = shape.batch * shape.out[0];
+    const std::int64_t taps = shape.kernel[0] * shape.kernel[1];
+    const std::int64_t pixel_macs = shape.in_channels * (taps + kStoreMacs);
+    const std::int64_t wanted = count_tiles(rows * shape.out[1], pixel_macs, kDepthwiseTileMacs);
+    pieces_ =
+        std::clamp<std::int64_t>(shape.out[1] / kFewestPieceColumns, 1, tile_count(wanted, rows));
+    runs_ = rows * pieces_;
+    tiles_ = count_tiles(runs_, tile_count(shape.out[1], pieces_) * pixel_macs, kDepthwiseTileMacs);
   }
 
   std::int64_t tiles() const override { return tiles_; }
@@ -33,19 +42,22 @@ class DepthwiseConvolution final : public Kernel {
 
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
     const FlushDenormals flush;
-    const auto range = tile_range(rows_, tiles_, tile);
-    const std::int64_t size = shape_.out[1] * shape_.in_channels;
-    for (std::int64_t row = range.begin; row < range.end; ++row) {
-      float* const out = args.out<float>() + row * size;
-      run_row(row, out, args);
+    const auto range = tile_range(runs_, tiles_, tile);
+    for (std::int64_t run = range.begin; run < range.end; ++run) {
+      const auto columns = tile_range(shape_.out[1], pieces_, run % pieces_);
+      const std::int64_t row = run / pieces_;
+      float* const out =
+          args.out<float>() + (row * shape_.out[1] + columns.begin) * shape_.in_channels;
+      run_row(row, columns, out, args);
+      const std::int64_t size = (columns.end - columns.begin) * shape_.in_channels;
       if (!is_bounds(activation_)) apply_unary(activation_, out, out, to_size(size));
     }
     return {};
   }
 
  private:
-  /// Computes row `row` of the output, counted over all images.
-  void run_row(std::int64_t row, float* out, const KernelArgs& args) const {
+  /// Computes some columns of row `row` of the output, counted over all images.
+  void run_row(std::int64_t row, TileRange columns, float* out, const KernelArgs& args) const {
     DepthwiseRow filter;
     filter.channels = to_size(shape_.in_channels);
     filter.bias = args.inputs.size() > 2 ? args.in<float>(2) : nullptr;
@@ -55,13 +67,16 @@ class DepthwiseConvolution final : public Kernel {
         args.in<float>(0) + row / shape_.out[0] * shape_.in[0] * shape_.in[1] * shape_.in_channels;
     filter.weights = reinterpret_cast<const float*>(weights_->data());
     choose_depthwise_rows(shape_, row % shape_.out[0], 0, filter);
+    filter.first += columns.begin * shape_.stride[1];
+    filter.columns = to_size(columns.end - columns.begin);
     depthwise_row(filter);
   }
 
   ConvolutionShape shape_;
   Unary activation_;
   std::shared_ptr<const AlignedBytes> weights_;  ///< [kernel rows, kernel columns, channels]
-  std::int64_t rows_ = 0, tiles_ = 0;
+  /// Rows are cut into pieces if they are few. Runs are pieces of all rows.
+  std::int64_t pieces_ = 1, runs_ = 0, tiles_ = 0;
 };
 
 }  // namespace

@@ -39,6 +39,11 @@ const std::vector<ConvolutionCase> kDepthwiseCases = {
     {"LargeStrided", {1, 20, 40, 16}, 0, {9, 11}, {4, 5, 4, 5}, {2, 3}, {1, 2}},
     {"LongerThanTheImage", {1, 3, 20, 16}, 0, {3, 33}, {1, 16, 1, 16}},
     {"Line", {2, 51, 19}, 0, {3}, {1, 0}, {2}},
+    {"LongLine", {1, 4001, 20}, 0, {9}, {4, 4}},
+    {"FewLongRows", {1, 3, 901, 16}, 0, {3, 3}, {1, 1, 1, 1}, {1, 2}},
+    {"OneTap", {2, 13, 17, 24}, 0, {1, 1}, {0, 0, 0, 0}},
+    {"OneTapHalf", {1, 13, 19, 13}, 0, {1, 1}, {0, 0, 0, 0}},
+    {"OneTapStrided", {1, 13, 19, 16}, 0, {1, 1}, {0, 0, 0, 0}, {2, 2}},
 };
 
 class DepthwiseConvolution : public testing::TestWithParam<ConvolutionCase> {};

@@ -153,6 +153,41 @@ HWY_NOINLINE void convolve_columns(const DepthwiseRow& row, std::size_t column) 
   convolve<HalfTag, Taps, S, B>(row, first, channels - half, out);
 }
 
+/// Computes one vector of channels of all outputs of a filter of one tap.
+template <class D>
+HWY_INLINE void scale_channels(const DepthwiseRow& row, std::size_t c) {
+  const D d;
+  const auto tap = hn::LoadU(d, row.weights + c);
+  const auto start = row.bias == nullptr ? hn::Zero(d) : hn::LoadU(d, row.bias + c);
+  const float* x = row.x + static_cast<std::size_t>(row.first) * row.channels + c;
+  float* out = row.out + c;
+  const auto scale = [&]<std::size_t B>() HWY_ATTR {
+    hn::Vec<D> sum[B];
+    PX_UNROLL for (std::size_t o = 0; o < B; ++o) {
+      sum[o] = hn::MulAdd(tap, hn::LoadU(d, x + o * row.channels), start);
+    }
+    limit<B>(d, row.bounds, sum);
+    PX_UNROLL for (std::size_t o = 0; o < B; ++o) hn::StoreU(sum[o], d, out + o * row.channels);
+    x += B * row.channels;
+    out += B * row.channels;
+  };
+  std::size_t column = 0;
+  for (; column + kOutputs <= row.columns; column += kOutputs)
+    scale.template operator()<kOutputs>();
+  for (; column < row.columns; ++column) scale.template operator()<1>();
+}
+
+/// Computes all outputs of a filter of one tap, which are on the image.
+HWY_NOINLINE void scale_pixels(const DepthwiseRow& row) {
+  const std::size_t lanes = hn::Lanes(FloatTag()), half = hn::Lanes(HalfTag());
+  std::size_t c = 0;
+  for (; c + lanes <= row.channels; c += lanes) scale_channels<FloatTag>(row, c);
+  const std::size_t left = row.channels - c;
+  if (left == 0) return;
+  if (left > half) scale_channels<HalfTag>(row, c);
+  scale_channels<HalfTag>(row, row.channels - half);
+}
+
 /// Computes outputs [x, end).
 template <std::size_t Taps, std::size_t S>
 HWY_INLINE void convolve_range(const DepthwiseRow& row, std::size_t x, std::size_t end) {
@@ -193,6 +228,9 @@ HWY_INLINE void convolve_row(const DepthwiseRow& row) {
 
 void convolve_depthwise(const DepthwiseRow& row) {
   const bool together = row.dilation == 1, one = row.stride == 1, two = row.stride == 2;
+  const bool inside =
+      row.first >= 0 && row.first + static_cast<std::ptrdiff_t>(row.columns) <= row.width;
+  if (row.row_count == 1 && row.taps == 1 && one && inside) return scale_pixels(row);
   if (together && row.taps == 3 && one) return convolve_row<3, 1>(row);
   if (together && row.taps == 3 && two) return convolve_row<3, 2>(row);
   if (together && row.taps == 5 && one) return convolve_row<5, 1>(row);

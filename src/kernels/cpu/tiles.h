@@ -35,6 +35,24 @@ inline std::int64_t count_tiles(std::int64_t elements, std::int64_t most) {
   return count_tiles(elements, 1, most);
 }
 
+/// Returns `tiles`, or one more if they are few and odd, so that two threads share them evenly: of
+/// three tiles one thread has two. At most `units`.
+inline std::int64_t even_tiles(std::int64_t tiles, std::int64_t units) {
+  const bool odd = tiles > 1 && tiles < kSmallNodeTiles && tiles % 2 == 1;
+  return odd && tiles < units ? tiles + 1 : tiles;
+}
+
+/// Returns how many groups of columns each of `runs` tiles of a small node is cut into, if `wanted`
+/// tiles are wanted and each group copies or transforms the same inputs again: 32 columns pay for
+/// it.
+inline std::int64_t copying_groups(std::int64_t wanted, std::int64_t runs, std::int64_t columns) {
+  constexpr std::int64_t kFewestColumns = 32;
+  wanted = std::min(wanted, kSmallNodeTiles);
+  return std::clamp<std::int64_t>(
+      columns / kFewestColumns, 1,
+      std::max<std::int64_t>(wanted / std::max<std::int64_t>(runs, 1), 1));
+}
+
 /// Most floats that a tile of a convolution may copy (64 MiB): larger ones are left to other
 /// kernels.
 inline constexpr double kMaxScratchElements = 1 << 24;

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <limits>
 
 namespace parallax {
@@ -35,6 +36,21 @@ INSTANTIATE_TEST_SUITE_P(Table, CountTiles,
                                          // No overflow.
                                          Case{7, kHuge, 80, 7}, Case{kHuge, kHuge, 80, kHuge},
                                          Case{kHuge, 0, kHuge, 8}, Case{100, 1, 0, 100}));
+
+TEST(EvenTiles, AddOneToFewOddTiles) {
+  for (const auto& [tiles, units, want] :
+       {std::array{1, 9, 1}, std::array{2, 9, 2}, std::array{3, 9, 4}, std::array{3, 3, 3},
+        std::array{7, 8, 8}, std::array{9, 99, 9}})
+    EXPECT_EQ(even_tiles(tiles, units), want) << tiles << " of " << units;
+}
+
+TEST(CopyingGroups, HaveColumnsThatPayForTheCopy) {
+  for (const auto& [wanted, runs, columns, want] :
+       {std::array{8, 1, 1404, 8}, std::array{8, 1, 96, 3}, std::array{8, 3, 96, 2},
+        std::array{2, 4, 96, 1}, std::array{99, 9, 960, 1}, std::array{8, 1, 31, 1},
+        std::array{8, 0, 64, 2}})
+    EXPECT_EQ(copying_groups(wanted, runs, columns), want) << columns;
+}
 
 }  // namespace
 }  // namespace parallax

@@ -26,6 +26,8 @@ namespace {
 /// deep that fewer fit; the fewest for weights that stay in the cache, so that a small node can
 /// have small tiles.
 constexpr std::int64_t kFewestRows = 12, kMaxDeepRows = 48, kFewestCachedRows = 36;
+/// Pixels that are multiplied in the time in which the weights are read.
+constexpr std::int64_t kFewPixels = 10;
 /// Deepest filter; deeper ones are left to other kernels.
 constexpr std::int64_t kMaxDepth = 196608;
 
@@ -61,8 +63,13 @@ struct ColumnCut {
         static_cast<double>(tile_count(pixels, runs)) * static_cast<double>(pixel_macs);
     const double most = static_cast<double>(speed * (copied ? kMaxCopyingTileMacs : kMaxTileMacs));
     groups = static_cast<std::int64_t>(macs / most);
-    if (!copied) groups = std::max(groups, wanted / runs);
+    // Few pixels take as long as reading the weights.
+    const std::int64_t rows = std::max(pixels, kFewPixels);
+    const std::int64_t parts =
+        count_tiles(rows * weights.panels(), pixel_macs / weights.panels(), kMinTileMacs * speed);
+    groups = std::max(groups, copied ? copying_groups(parts, runs, weights.columns) : parts / runs);
     groups = std::clamp(groups, std::int64_t{1}, weights.panels());
+    if (groups % 2 == 1) runs = even_tiles(runs, tile_count(pixels, kBlockRowGranule));
   }
 };
 

@@ -89,6 +89,11 @@ TransposedCut cut_transposed(const TransposedShape& shape, std::int64_t width, s
   if (lines == 1 && pixels < columns.in)
     cut.columns = std::min(std::max(pixels, least) * columns.stride, columns.out);
   cut.row_blocks = tile_count(rows.out, cut.rows);
+  if (shape.batch == 1 && cut.columns == columns.out) {
+    cut.row_blocks = even_tiles(cut.row_blocks, tile_count(rows.out, rows.stride));
+    cut.rows = std::min(rounded_up(tile_count(rows.out, cut.row_blocks), rows.stride), rows.out);
+    cut.row_blocks = tile_count(rows.out, cut.rows);
+  }
   cut.column_blocks = tile_count(columns.out, cut.columns);
   const auto reach = [](const TransposedAxis& axis, std::int64_t outputs) {
     const std::int64_t most_of = (outputs - 1 + (axis.kernel - 1) * axis.dilation) / axis.stride;

@@ -85,6 +85,7 @@ std::optional<WindowCut> cut_windows(const ConvolutionShape& s, const PackedMatr
       tile_count(std::max(pixels, kFewestWindowPixels), columns), 1, s.out[0]);
   while (rows > 1 && elements(rows, columns) > window) rows = (rows + 1) / 2;
   cut.row_tiles = tile_count(s.out[0], rows);
+  if (s.batch * cut.column_tiles == 1) cut.row_tiles = even_tiles(cut.row_tiles, s.out[0]);
   rows = tile_count(s.out[0], cut.row_tiles);
   // If taps are far apart, most of the pixels between them are copied in vain.
   const bool apart = std::max(s.dilation[0], s.dilation[1]) > 1;

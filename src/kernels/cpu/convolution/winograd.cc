@@ -98,9 +98,12 @@ std::optional<WinogradCut> cut_winograd(const ConvolutionShape& shape, const Win
   const std::int64_t even = tile_count(cut.squares, count_tiles(cut.squares, macs, tile_macs));
   const std::int64_t wanted = std::clamp(tile_count(even, kRowGranule) * kRowGranule,
                                          line ? kFewestLineSquares : kFewestSquares, kMaxSquares);
-  cut.blocks = tile_count(cut.squares, std::min(wanted, fitting));
+  cut.blocks = even_tiles(tile_count(cut.squares, std::min(wanted, fitting)), cut.squares);
   cut.most_squares = tile_count(cut.squares, cut.blocks);
-  cut.groups = std::clamp<std::int64_t>(macs * cut.most_squares / tile_macs, 1, panels.count);
+  const std::int64_t small = count_tiles(cut.squares, macs, kWinogradTileMacs);
+  cut.groups = std::clamp(std::max(macs * cut.most_squares / tile_macs,
+                                   copying_groups(small, cut.blocks, shape.out_channels)),
+                          std::int64_t{1}, panels.count);
   return cut;
 }
 

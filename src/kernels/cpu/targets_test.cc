@@ -18,6 +18,9 @@ std::vector<KernelRun> convolutions_of_every_loop() {
   for (const std::int64_t channels : {3, 37})
     runs.push_back(convolution_run({"", {1, 11, 13, channels}, 41, {3, 3}, {1, 0, 1, 1}, {2, 2}},
                                    true, "Silu"));
+  for (const std::int64_t filters : {1, 2, 3, 4})
+    runs.push_back(
+        convolution_run({"", {1, 11, 13, 37}, filters, {3, 3}, {1, 0, 1, 1}}, true, "Silu"));
   for (const std::int64_t stride : {1, 2})
     runs.push_back(convolution_run(
         {"", {1, 11, 23, 29}, 29, {3, 3}, {1, 0, 1, 1}, {stride, stride}, {}, 29}, true, "Relu"));

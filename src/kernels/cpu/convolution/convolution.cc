@@ -6,6 +6,7 @@
 #include "kernels/convolution_shape.h"
 #include "kernels/cpu/convolution/column_convolution.h"
 #include "kernels/cpu/convolution/depthwise_convolution.h"
+#include "kernels/cpu/convolution/dot_convolution.h"
 #include "kernels/cpu/convolution/grouped_convolution.h"
 #include "kernels/cpu/convolution/planar_convolution.h"
 #include "kernels/cpu/convolution/small_groups.h"
@@ -97,6 +98,12 @@ Result<std::unique_ptr<Kernel>> small_groups_convolution(const KernelRequest& re
   const auto shape = whole_shape(request);
   return shape && shape->nhwc && shape->groups != 1 ? make_small_groups(request, *shape)
                                                     : not_covered();
+}
+
+Result<std::unique_ptr<Kernel>> dots_convolution(const KernelRequest& request) {
+  const auto shape = dense_shape(request);
+  return shape && request.precision == Precision::kF32 ? make_dot_convolution(request, *shape)
+                                                       : not_covered();
 }
 
 Result<std::unique_ptr<Kernel>> winograd_2x2_convolution(const KernelRequest& request) {

@@ -12,7 +12,7 @@ const std::vector<ConvolutionCase> kOneColumn = {
     {"DenseStrided", {3, 31, 1, 8}, 9, {4, 1}, {0, 0, 3, 0}, {3, 1}},
     {"Points", {2, 30, 1, 32}, 48, {1, 1}, {0, 0, 0, 0}},
     {"Groups", {1, 50, 1, 32}, 64, {3, 1}, {1, 0, 1, 0}, {}, {}, 4},
-    // Not laid down: padding beside the column is read.
+    // Not laid down: padding next to the column is read.
     {"Padded", {1, 20, 1, 16}, 16, {3, 3}, {1, 1, 1, 1}, {}, {}, 16},
     {"PaddedBehind", {1, 20, 1, 16}, 8, {3, 2}, {1, 0, 1, 1}},
 };

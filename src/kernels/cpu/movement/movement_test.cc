@@ -134,6 +134,32 @@ TEST(CpuConcatAndSplit, AgreeWithReferenceOnEveryAxis) {
   }
 }
 
+TEST(CpuConcatAndSplit, AgreeWithReferenceOnShortRows) {
+  const Attributes last = test_attributes({{"axis", std::int64_t{-1}}});
+  // Several tiles of rows of 18 elements, whose parts have every length that is copied without a
+  // call, others, and none.
+  constexpr std::int64_t kRows = 20011;
+  expect_same_as_reference({OpKind::kConcat,
+                            test_inputs(random_floats({kRows, 1}, 1), random_floats({kRows, 2}, 2),
+                                        random_floats({kRows, 0}, 3), random_floats({kRows, 3}, 4),
+                                        random_floats({kRows, 4}, 5), random_floats({kRows, 8}, 6)),
+                            last});
+  expect_same_as_reference({OpKind::kConcat,
+                            test_inputs(random_floats({300, 16}, 1), random_floats({300, 21}, 2),
+                                        random_floats({300, 5}, 3)),
+                            last});
+  expect_same_as_reference({OpKind::kSplit,
+                            test_inputs(random_floats({kRows, 18}, 1), ints({1, 2, 0, 3, 4, 8})),
+                            last, 6, 0b10});
+}
+
+TEST(CpuGather, RepeatsIndicesForEachRow) {
+  expect_same_as_reference(
+      {OpKind::kGather,
+       test_inputs(random_floats({700, 90, 2}, 1), random_integers<std::int64_t>({41}, 2, -90, 89)),
+       test_attributes({{"axis", std::int64_t{1}}})});
+}
+
 TEST(CpuGather, AgreesWithReferenceAndChecksIndices) {
   for (const std::int64_t axis : {0, 1, 2}) {
     const Attributes attributes = test_attributes({{"axis", axis}});
@@ -167,6 +193,10 @@ TEST(CpuPad, AgreesWithReference) {
                                    {{2, 3, 4, 5}, {0, 0, 0, 0, 0, 0, 0, 3}},
                                    {{2, 3, 4, 5}, {0, 1, 2, 0, 0, 0, 1, 0}},
                                    {{2, 3, 4, 5}, {1, 0, 2, 0, 0, 0, 0, 0}},
+                                   {{2, 90, 80, 8}, {0, 1, 2, 0, 0, 2, 3, 8}},
+                                   {{2, 90, 80, 3}, {1, 0, 1, 2, 0, 1, 0, 1}},
+                                   {{70, 60, 90}, {0, 3, 5, 1, 0, 7}},
+                                   {{4000, 4}, {5, 1, 6, 2}},
                                    {{0, 3}, {1, 0, 1, 1}}}) {
     expect_same_as_reference(
         {OpKind::kPad,

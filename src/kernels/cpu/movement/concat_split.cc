@@ -18,8 +18,8 @@ struct PartRows {
   std::int64_t bytes, step, count;
 };
 
-/// Calls copy(part, offset in the part, offset in the whole, bytes) for the bytes in [begin, end) of
-/// the whole.
+/// Calls copy(part, offset in the part, offset in the whole, bytes) for bytes [begin, end) of the
+/// whole.
 template <class Copy>
 void for_each_part(const std::vector<std::int64_t>& starts, std::int64_t begin, std::int64_t end,
                    const Copy& copy) {

@@ -1,7 +1,8 @@
 // Fast Fourier transforms of any length: mixed radices (Stockham's order, which needs no
 // permutation) if the length has only small prime factors, else as a convolution with a chirp
 // (Bluestein). A plan is immutable; transforms are thread-safe. All numbers are f64; lengths are of
-// complex elements.
+// complex elements. Several signals are transformed side by side: element j of signal i is number
+// j * sides + i of `re` and `im`.
 #pragma once
 
 #include <cstdint>
@@ -22,14 +23,14 @@ class FftPlan {
   explicit FftPlan(std::int64_t n);
   /// Returns n.
   std::int64_t length() const { return n_; }
-  /// Returns the doubles that transform() needs as `scratch`.
+  /// Returns the doubles that transform() needs as `scratch` for each signal.
   std::int64_t scratch_numbers() const;
   /// Returns the bytes of all tables, for Kernel::table_bytes().
   std::int64_t table_bytes() const;
-  /// Replaces x[k] with the sum of x[j] e^(-2 pi i j k / n), in place. With `re` and `im` exchanged
-  /// this is the inverse times n. `re` and `im` have n numbers each; `scratch` must not overlap
-  /// them, and each thread needs its own.
-  void transform(double* re, double* im, double* scratch) const;
+  /// Replaces x[k] with the sum of x[j] e^(-2 pi i j k / n), in place, for `sides` signals. With
+  /// `re` and `im` exchanged this is the inverse times n. `re` and `im` have n * sides numbers
+  /// each; `scratch` must not overlap them, and each thread needs its own.
+  void transform(double* re, double* im, double* scratch, std::int64_t sides) const;
 
  private:
   /// Blocks of `radix` elements `count` apart become one; `stride` transforms lie side by side.
@@ -42,7 +43,7 @@ class FftPlan {
   void add_stage(std::int64_t radix, std::int64_t count, std::int64_t stride);
   /// Fills chirp_ and filter_ and plans the convolution.
   void make_chirp();
-  void convolve(double* re, double* im, double* scratch) const;
+  void convolve(double* re, double* im, double* scratch, std::int64_t sides) const;
 
   /// Length of the transforms.
   std::int64_t n_;
@@ -52,5 +53,8 @@ class FftPlan {
   std::unique_ptr<const FftPlan> convolution_;
   std::vector<double> chirp_, filter_;  ///< pairs
 };
+
+/// Returns e^(-2 pi i k / n) for k < count, as pairs.
+std::vector<double> roots_of_unity(std::int64_t n, std::int64_t count);
 
 }  // namespace parallax

@@ -6,12 +6,15 @@
 #include <bit>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "base/saturating.h"
 #include "base/status.h"
 #include "kernels/cpu/spectrum/fft.h"
+#include "kernels/cpu/spectrum/fft_loops.h"
 #include "kernels/cpu/tiles.h"
 #include "kernels/reference/common.h"
+#include "kernels/table_bytes.h"
 #include "ops/params/spectrum.h"
 
 namespace parallax {
@@ -30,77 +33,129 @@ struct SpectrumShape {
   std::int64_t signals() const { return outer * middle * inner; }
 };
 
+/// Signals that are transformed side by side, up to a length whose scratch stays small.
+constexpr std::int64_t kSides = 4, kMostSideElements = std::int64_t{1} << 14;
+
 class Spectrum final : public Kernel {
  public:
   Spectrum(const SpectrumShape& shape, std::int64_t length)
       : s_(shape),
-        plan_(length),
-        tiles_(count_tiles(shape.signals(),
-                           4 * length * std::bit_width(static_cast<std::uint64_t>(length)),
-                           kBlockTileMacs)) {}
+        // Neighbours of a real signal are the parts of one complex element.
+        halved_(shape.parts == 1 && !shape.inverse && length % 2 == 0),
+        n_(length),
+        plan_(halved_ ? length / 2 : length),
+        sides_(length <= kMostSideElements ? kSides : 1),
+        tiles_(count_tiles(
+            shape.signals(),
+            (halved_ ? 1 : 2) * length * std::bit_width(static_cast<std::uint64_t>(length)),
+            kBlockTileMacs)) {
+    if (halved_) roots_ = roots_of_unity(length, length / 2);
+  }
 
   std::int64_t tiles() const override { return tiles_; }
   std::int64_t scratch_bytes() const override {
-    return (2 * plan_.length() + plan_.scratch_numbers()) *
+    return (2 * numbers() + std::max(plan_.scratch_numbers(), 2 * (plan_.length() + 1))) * sides_ *
            static_cast<std::int64_t>(sizeof(double));
   }
-  std::int64_t table_bytes() const override { return plan_.table_bytes(); }
+  std::int64_t table_bytes() const override { return plan_.table_bytes() + bytes_of_table(roots_); }
   InputUse input_use(std::size_t i) const override {
     const bool read = i == 0 || (s_.windowed && i == kStftWindow);
     return read ? InputUse::kAligned : InputUse::kNone;
   }
   Status run_tile(std::int64_t tile, const KernelArgs& args) const override {
     auto* const re = reinterpret_cast<double*>(args.scratch.data());
-    double* const im = re + plan_.length();
+    double* const im = re + numbers() * sides_;
+    double* const scratch = im + numbers() * sides_;
     const float* const window = s_.windowed ? args.in<float>(kStftWindow) : nullptr;
     const TileRange range = tile_range(s_.signals(), tiles_, tile);
-    for (std::int64_t i = range.begin; i < range.end; ++i) {
-      const std::int64_t inner = i % s_.inner, frame = i / s_.inner;
-      load(args.in<float>(0) + frame / s_.middle * s_.from_outer +
-               frame % s_.middle * s_.from_middle + inner * s_.from_inner,
-           window, re, im);
-      transform(re, im, im + plan_.length());
-      store(re, im, args.out<float>() + (frame * s_.bins * s_.inner + inner) * s_.bin_parts);
+    for (std::int64_t begin = range.begin; begin < range.end; begin += sides_) {
+      const std::int64_t count = std::min(sides_, range.end - begin);
+      // Sides without a signal are computed as well.
+      if (count < sides_) std::fill_n(re, 2 * numbers() * sides_, 0.0);
+      for (std::int64_t i = 0; i < count; ++i)
+        load(args.in<float>(0) + first_number(begin + i), window, re + i, im + i);
+      const ConstComplexRows spectra = transform(re, im, scratch);
+      for (std::int64_t i = 0; i < count; ++i) {
+        const std::int64_t inner = (begin + i) % s_.inner, frame = (begin + i) / s_.inner;
+        store({spectra.re + i, spectra.im + i},
+              args.out<float>() + (frame * s_.bins * s_.inner + inner) * s_.bin_parts);
+      }
     }
     return {};
   }
 
  private:
+  /// Elements of each signal's `re` and `im`.
+  std::int64_t numbers() const { return plan_.length(); }
+
+  std::int64_t first_number(std::int64_t signal) const {
+    const std::int64_t inner = signal % s_.inner, frame = signal / s_.inner;
+    return frame / s_.middle * s_.from_outer + frame % s_.middle * s_.from_middle +
+           inner * s_.from_inner;
+  }
+
   void load(const float* from, const float* window, double* re, double* im) const {
-    const std::int64_t n = plan_.length();
-    for (std::int64_t j = 0; j < s_.count; ++j) {
-      const float* const element = from + j * s_.stride;
-      const auto weight = window == nullptr ? 1.0 : static_cast<double>(window[j]);
-      re[j] = static_cast<double>(element[0]) * weight;
-      im[j] = s_.parts == 2 ? static_cast<double>(element[1]) * weight : 0;
+    const auto number = [&](std::int64_t j, std::int64_t part) {
+      if (j >= s_.count) return 0.0;
+      const auto x = static_cast<double>(from[j * s_.stride + part]);
+      return window == nullptr ? x : x * static_cast<double>(window[j]);
+    };
+    if (halved_) {
+      for (std::int64_t j = 0; j < numbers(); ++j) {
+        re[j * sides_] = number(2 * j, 0);
+        im[j * sides_] = number(2 * j + 1, 0);
+      }
+      return;
     }
-    std::fill(re + s_.count, re + n, 0.0);
-    std::fill(im + s_.count, im + n, 0.0);
+    for (std::int64_t j = 0; j < n_; ++j) {
+      re[j * sides_] = number(j, 0);
+      im[j * sides_] = s_.parts == 2 ? number(j, 1) : 0;
+    }
     if (!s_.to_real) return;
     // The conjugate half; elements that are their own conjugates are real.
     im[0] = 0;
-    if (n % 2 == 0) im[n / 2] = 0;
-    for (std::int64_t j = n / 2 + 1; j < n; ++j) {
-      re[j] = re[n - j];
-      im[j] = -im[n - j];
+    if (n_ % 2 == 0) im[n_ / 2 * sides_] = 0;
+    for (std::int64_t j = n_ / 2 + 1; j < n_; ++j) {
+      re[j * sides_] = re[(n_ - j) * sides_];
+      im[j * sides_] = -im[(n_ - j) * sides_];
     }
   }
-  void transform(double* re, double* im, double* scratch) const {
-    if (!s_.inverse) return plan_.transform(re, im, scratch);
-    plan_.transform(im, re, scratch);
-    const double scale = 1 / static_cast<double>(plan_.length());
-    for (std::int64_t j = 0; j < 2 * plan_.length(); ++j) re[j] *= scale;
+
+  /// Returns the spectra; of real signals of even length the first n / 2 + 1 elements.
+  ConstComplexRows transform(double* re, double* im, double* scratch) const {
+    if (!s_.inverse) {
+      plan_.transform(re, im, scratch, sides_);
+      if (!halved_) return {re, im};
+      const ComplexRows to{scratch, scratch + (numbers() + 1) * sides_};
+      split_real_spectra(numbers(), sides_, roots_.data(), {re, im}, to);
+      return {to.re, to.im};
+    }
+    plan_.transform(im, re, scratch, sides_);
+    const double scale = 1 / static_cast<double>(n_);
+    for (std::int64_t j = 0; j < 2 * n_ * sides_; ++j) re[j] *= scale;
+    return {re, im};
   }
-  void store(const double* re, const double* im, float* to) const {
-    for (std::int64_t k = 0; k < s_.bins; ++k, to += s_.inner * s_.bin_parts) {
-      to[0] = static_cast<float>(re[k]);
-      if (s_.bin_parts == 2) to[1] = static_cast<float>(im[k]);
+
+  void store(ConstComplexRows x, float* to) const {
+    const std::int64_t known = halved_ ? std::min(numbers() + 1, s_.bins) : s_.bins;
+    const std::int64_t step = s_.inner * s_.bin_parts;
+    for (std::int64_t k = 0; k < known; ++k, to += step) {
+      to[0] = static_cast<float>(x.re[k * sides_]);
+      if (s_.bin_parts == 2) to[1] = static_cast<float>(x.im[k * sides_]);
+    }
+    // The conjugates of the others.
+    for (std::int64_t k = known; k < s_.bins; ++k, to += step) {
+      to[0] = static_cast<float>(x.re[(n_ - k) * sides_]);
+      if (s_.bin_parts == 2) to[1] = static_cast<float>(-x.im[(n_ - k) * sides_]);
     }
   }
 
   SpectrumShape s_;
+  bool halved_;
+  std::int64_t n_;
   FftPlan plan_;
-  std::int64_t tiles_;
+  std::vector<double> roots_;  ///< if real signals have an even length
+  std::int64_t sides_, tiles_;
 };
 
 /// Returns input i, a number: `fallback` if it is left out, nullopt if it is not known at plan

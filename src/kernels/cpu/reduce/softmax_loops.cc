@@ -49,6 +49,16 @@ HWY_INLINE float exponentials(const float* x, float* y, std::size_t n, float lar
   return sum_of(hn::Add(a, b));
 }
 
+/// Returns the largest element of a row; any number if one is NaN, whose exponential makes the sum
+/// NaN. max_row() compares lanes with branches, which took a third of rows of 100 elements.
+HWY_INLINE float largest_of(const float* x, std::size_t n) {
+  const FloatTag d;
+  const auto lowest = hn::Set(d, -std::numeric_limits<float>::infinity());
+  const auto same = [](FloatVec v) HWY_ATTR { return v; };
+  const auto most = [](FloatVec a, FloatVec b) HWY_ATTR { return hn::Max(a, b); };
+  return hn::GetLane(hn::MaxOfLanes(d, fold_row(x, n, lowest, same, most)));
+}
+
 HWY_INLINE void scale_row(float* y, std::size_t n, float factor) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
@@ -216,7 +226,7 @@ void softmax_by_rows(const float* x, float* y, std::size_t rows, std::size_t n) 
       break;
   }
   for (std::size_t r = 0; r < rows; ++r, x += n, y += n)
-    scale_row(y, n, 1.0F / exponentials(x, y, n, max_row(x, n)));
+    scale_row(y, n, 1.0F / exponentials(x, y, n, largest_of(x, n)));
 }
 
 /// Computes log-softmax of each row; y first holds exponentials, which are then overwritten.
@@ -224,7 +234,7 @@ void log_softmax_by_rows(const float* x, float* y, std::size_t rows, std::size_t
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   for (std::size_t r = 0; r < rows; ++r, x += n, y += n) {
-    const float largest = max_row(x, n);
+    const float largest = largest_of(x, n);
     const auto shift = hn::Set(d, largest);
     const auto logarithm = hn::Set(d, std::log(exponentials(x, y, n, largest)));
     const auto result = [&](FloatVec v) HWY_ATTR { return hn::Sub(hn::Sub(v, shift), logarithm); };

@@ -122,8 +122,7 @@ class ColumnConvolution final : public Kernel {
                          residual == nullptr ? nullptr : residual + pixels.begin * weights_.columns,
                          activation_,
                          depth_blocks()};
-      for (std::int64_t p = panels.begin; p < panels.end; ++p)
-        multiply(a, weights_, p, p + 1 < panels.end);
+      multiply(a, weights_, panels, false);
     }
     return {};
   }

@@ -133,8 +133,7 @@ class PixelTransposed final : public Kernel {
       a.rows = whole ? lines * width : columns;
       a.c = products + line * columns * weights_.columns;
       a.depth_blocks = depth_blocks_;
-      for (std::int64_t p = 0; p < weights_.panels(); ++p)
-        multiply(a, weights_, p, p + 1 < weights_.panels());
+      multiply(a, weights_, {0, weights_.panels()}, false);
     }
   }
 

@@ -13,6 +13,9 @@ constexpr std::int64_t kFewRows = 18, kShortDepth = 128;
 /// nanosecond; up to GemmType::longest_tile if a node has more than kManyTiles.
 constexpr std::int64_t kTileNanoseconds = 50000, kManyTiles = 8, kWeightBytes = 20;
 
+/// Fewest columns of a tile of one row, whose panels are multiplied together.
+constexpr std::int64_t kRowColumns = 64;
+
 }  // namespace
 
 MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b, const Machine& machine) {
@@ -37,6 +40,8 @@ MatMulCut cut_matmul(std::int64_t rows, const PackedMatrix& b, const Machine& ma
       type.converts() ? tile_count(panels, std::max<std::int64_t>(tile_cost / panel_cost, 1))
                       : count_tiles(panels, panel_cost, tile_cost);
   cut.panel_groups = std::min(tile_count(tiles, cut.row_blocks), b.panels());
+  if (rows == 1 && type.multiply_row != nullptr)
+    cut.panel_groups = std::clamp<std::int64_t>(b.columns / kRowColumns, 1, cut.panel_groups);
   cut.depth_blocks =
       tile_count(b.steps(), filled <= kFewRows ? kShortDepth : machine.block_depth());
   return cut;

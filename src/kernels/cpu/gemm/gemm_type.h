@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "kernels/cpu/gemm/panel.h"
+#include "kernels/cpu/gemm/row_loops.h"
 #include "parallax/dtype.h"
 
 namespace parallax {
@@ -27,6 +28,8 @@ struct GemmType {
   /// The micro-kernel, and whether it applies MatMulPanel::residual and MatMulPanel::bounds.
   void (*multiply)(const MatMulPanel&) = nullptr;
   bool finishes = false;
+  /// The micro-kernel of one row, which finishes too; null if `multiply` does it.
+  void (*multiply_row)(const MatMulRow&) = nullptr;
   /// Converts rows of A: `rows` of `depth` elements of a tensor, `stride` apart, to rows of steps,
   /// `to_stride` apart. May write where it reads. Null if an element is a step.
   void (*convert_rows)(const void* from, std::size_t stride, std::size_t rows, std::size_t depth,

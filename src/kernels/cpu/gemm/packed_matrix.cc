@@ -238,7 +238,31 @@ const void* rows_of_steps(const PackedMatrix& b, const void* from, std::int64_t 
   return scratch;
 }
 
-void multiply(const MatMulRows& rows, const PackedMatrix& b, std::int64_t p, bool more) {
+namespace {
+
+/// Multiplies one row with panels [begin, end), which are full.
+void multiply_one_row(const MatMulRows& rows, const PackedMatrix& b, TileRange panels) {
+  const std::int64_t column = b.column(panels.begin);
+  const float* const residual = rows.residual == nullptr ? nullptr : rows.residual + column;
+  MatMulPanel all;
+  all.rows = 1;
+  all.columns = all.ldc = to_size(b.column(panels.end) - column);
+  all.c = static_cast<float*>(rows.c) + column;
+  begin_epilogue(*b.type, rows.activation, all, residual);
+  MatMulRow row;
+  row.a = static_cast<const float*>(rows.a);
+  row.b = b.row(panels.begin, 0);
+  row.depth = to_size(b.depth);
+  row.panels = to_size(panels.end - panels.begin);
+  row.c = static_cast<float*>(all.c);
+  row.bias = rows.bias == nullptr ? nullptr : static_cast<const float*>(rows.bias) + column;
+  row.residual = residual;
+  row.bounds = all.bounds;
+  b.type->multiply_row(row);
+  finish_epilogue(all, rows.activation, residual);
+}
+
+void multiply_panel(const MatMulRows& rows, const PackedMatrix& b, std::int64_t p, bool more) {
   MatMulPanel panel;
   panel.lda = to_size(b.steps());
   panel.ldb = to_size(b.stride(p));
@@ -261,6 +285,19 @@ void multiply(const MatMulRows& rows, const PackedMatrix& b, std::int64_t p, boo
     b.type->multiply(panel);
   }
   finish_epilogue(panel, rows.activation, residual);
+}
+
+}  // namespace
+
+void multiply(const MatMulRows& rows, const PackedMatrix& b, TileRange panels, bool more) {
+  if (rows.rows == 1 && b.type->multiply_row != nullptr) {
+    const std::int64_t full = b.columns / static_cast<std::int64_t>(b.widths.panel);
+    const std::int64_t end = std::clamp(full, panels.begin, panels.end);
+    if (panels.begin < end) multiply_one_row(rows, b, {panels.begin, end});
+    panels.begin = end;
+  }
+  for (std::int64_t p = panels.begin; p < panels.end; ++p)
+    multiply_panel(rows, b, p, more || p + 1 < panels.end);
 }
 
 }  // namespace parallax

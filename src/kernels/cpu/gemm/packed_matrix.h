@@ -114,10 +114,10 @@ struct MatMulRows {
 /// else `scratch`, which may be `from`. `scratch` has rows * b.steps() steps of four bytes.
 const void* rows_of_steps(const PackedMatrix& b, const void* from, std::int64_t rows,
                           std::byte* scratch);
-/// Multiplies `rows` with the columns of `panel`. `more`: the caller multiplies the panel after it
-/// next, so that this call prefetches it. Blocks of depth begin at multiples of four steps and are
-/// summed in ascending order; residual and activation follow the last. Called by several threads
-/// for different panels of the same rows.
-void multiply(const MatMulRows& rows, const PackedMatrix& b, std::int64_t panel, bool more);
+/// Multiplies `rows` with the columns of `panels`. `more`: the caller multiplies the panel after
+/// them next, so that this call prefetches it. Blocks of depth begin at multiples of four steps and
+/// are summed in ascending order; residual and activation follow the last. Several threads may call
+/// it for different panels of the same rows.
+void multiply(const MatMulRows& rows, const PackedMatrix& b, TileRange panels, bool more);
 
 }  // namespace parallax

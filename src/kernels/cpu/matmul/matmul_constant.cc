@@ -49,8 +49,7 @@ class ConstantMatMul final : public Kernel {
     a.activation = activation_;
     a.depth_blocks = cut_.depth_blocks;
     // The panel after the last is likely this thread's next, in another tile.
-    for (std::int64_t p = panels.begin; p < panels.end; ++p)
-      multiply(a, b_, p, p + 1 < b_.panels());
+    multiply(a, b_, panels, panels.end < b_.panels());
     return {};
   }
 

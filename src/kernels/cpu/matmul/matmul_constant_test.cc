@@ -38,10 +38,10 @@ TEST_P(ConstantMatMul, AgreesWithReferenceForOddShapes) {
 
 TEST_P(ConstantMatMul, FusesBiasAndActivation) {
   for (const char* activation : {"", "Relu", "Silu", "Sigmoid", "Tanh", "Gelu", "HardSwish"}) {
-    for (const std::int64_t rows : {3, 50}) {
+    for (const std::int64_t rows : {1, 3, 50}) {
       SCOPED_TRACE(activation);
-      KernelRun run = constant_matmul_run({rows, 45}, {45, 77});
-      run.inputs.emplace_back(random_floats({77}, 3));
+      KernelRun run = constant_matmul_run({rows, 45}, {45, 277});
+      run.inputs.emplace_back(random_floats({277}, 3));
       run.epilogue = then(activation);
       expect_products(GetParam(), run, kSums);
     }
@@ -81,6 +81,26 @@ TEST_P(ConstantMatMul, AppliesAnEpilogueAsTheOperatorDoes) {
       ASSERT_TRUE(got && want);
       expect_close(got->outputs[0], (*want)[0], {});
     }
+  }
+}
+
+TEST_P(ConstantMatMul, GivesARowTheBitsThatItHasAmongOthers) {
+  for (const std::int64_t columns : {8, 64, 77, 208, 513}) {
+    SCOPED_TRACE(columns);
+    KernelRun two = constant_matmul_run({2, 301}, {301, columns});
+    two.inputs.emplace_back(random_floats({columns}, 3));
+    two.epilogue = then("LeakyRelu");
+    KernelRun one = constant_matmul_run({1, 301}, {301, columns});
+    std::vector<float> row = test_values<float>(*two.inputs[0]);
+    row.resize(301);
+    one.inputs[0] = test_tensor<float>({1, 301}, row);
+    one.inputs.emplace_back(random_floats({columns}, 3));
+    one.epilogue = then("LeakyRelu");
+    const auto got = GetParam().run(one), want = GetParam().run(two);
+    ASSERT_TRUE(got && want);
+    std::vector<float> first = test_values<float>(want->outputs[0]);
+    first.resize(to_size(columns));
+    EXPECT_EQ(test_values<float>(got->outputs[0]), first);
   }
 }
 

@@ -10,6 +10,7 @@
 #define HWY_TARGET_INCLUDE "kernels/cpu/reduce/softmax_loops.cc"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+#include "kernels/cpu/power_of_two_inl.h"
 #include "kernels/cpu/reduce/row_inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,16 +20,19 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// Writes e^(x[i] - largest) to y[i]; returns the sum.
+/// Writes e^(x[i] - largest) to y[i]; returns the sum. If a number is NaN, others may be wrong: the
+/// sum is NaN.
 HWY_INLINE float exponentials(const float* x, float* y, std::size_t n, float largest) {
   const FloatTag d;
   const std::size_t lanes = hn::Lanes(d);
   const auto shift = hn::Set(d, largest);
+  const PowerOfTwo<true> power(1.44269504F);
+  const auto exponential = [&](FloatVec v) HWY_ATTR { return power(hn::Sub(v, shift)); };
   auto a = hn::Zero(d), b = hn::Zero(d);
   std::size_t i = 0;
   for (; i + 2 * lanes <= n; i += 2 * lanes) {
-    const auto u = exp_f32(d, hn::Sub(hn::LoadU(d, x + i), shift));
-    const auto v = exp_f32(d, hn::Sub(hn::LoadU(d, x + i + lanes), shift));
+    const auto u = exponential(hn::LoadU(d, x + i));
+    const auto v = exponential(hn::LoadU(d, x + i + lanes));
     hn::StoreU(u, d, y + i);
     hn::StoreU(v, d, y + i + lanes);
     a = hn::Add(a, u);
@@ -36,8 +40,7 @@ HWY_INLINE float exponentials(const float* x, float* y, std::size_t n, float lar
   }
   for (; i < n; i += lanes) {
     const std::size_t left = n - i;
-    const auto loaded = left < lanes ? load_n(d, x + i, left) : hn::LoadU(d, x + i);
-    const auto u = exp_f32(d, hn::Sub(loaded, shift));
+    const auto u = exponential(left < lanes ? load_n(d, x + i, left) : hn::LoadU(d, x + i));
     if (left < lanes) {
       store_n(u, d, y + i, left);
       b = hn::Add(b, hn::IfThenElseZero(hn::FirstN(d, left), u));

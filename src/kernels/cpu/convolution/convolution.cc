@@ -115,6 +115,9 @@ Result<std::unique_ptr<Kernel>> winograd_4x4_convolution(const KernelRequest& re
 Result<std::unique_ptr<Kernel>> winograd_1x4_convolution(const KernelRequest& request) {
   return winograd(request, WinogradForm::k1x4);
 }
+Result<std::unique_ptr<Kernel>> winograd_4x1_convolution(const KernelRequest& request) {
+  return winograd(request, WinogradForm::k4x1);
+}
 Result<std::unique_ptr<Kernel>> winograd_1x4_stride2_convolution(const KernelRequest& request) {
   return winograd(request, WinogradForm::k1x4Stride2);
 }

@@ -93,7 +93,7 @@ std::optional<WinogradCut> cut_winograd(const ConvolutionShape& shape, const Win
   const std::int64_t fitting = machine.winograd_squares() / elements / kRowGranule * kRowGranule;
   if (fitting < kRowGranule) return std::nullopt;
   const std::int64_t macs = sizes.points() * shape.in_channels * panels.vectors * panels.vector;
-  const bool line = sizes.in_h == 1;
+  const bool line = sizes.in_h == 1 || sizes.in_w == 1;
   const std::int64_t tile_macs = line ? kWinogradLineTileMacs : kWinogradTileMacs;
   const std::int64_t even = tile_count(cut.squares, count_tiles(cut.squares, macs, tile_macs));
   const std::int64_t wanted = std::clamp(tile_count(even, kRowGranule) * kRowGranule,
@@ -282,11 +282,26 @@ void pack_weights(const ConvolutionShape& shape, WinogradForm form, const Panels
   }
 }
 
+/// The size of the filters that a form is for.
+std::array<std::int64_t, 2> filter_of(WinogradForm form) {
+  switch (form) {
+    case WinogradForm::k2x2:
+    case WinogradForm::k4x4:
+      return {3, 3};
+    case WinogradForm::k4x1:
+      return {3, 1};
+    case WinogradForm::k1x4:
+    case WinogradForm::k1x4Stride2:
+      return {1, 3};
+  }
+  return {};
+}
+
 bool can_compute(const ConvolutionShape& shape, WinogradForm form) {
-  using Pair = std::array<std::int64_t, 2>;
-  const bool two = form == WinogradForm::k1x4Stride2, line = two || form == WinogradForm::k1x4;
-  return shape.nhwc && shape.groups == 1 && shape.kernel == Pair{line ? 1 : 3, 3} &&
-         shape.stride == Pair{1, two ? 2 : 1} && !(two && shape.dilation[1] != 1);
+  const bool two = form == WinogradForm::k1x4Stride2;
+  return shape.nhwc && shape.groups == 1 && shape.kernel == filter_of(form) &&
+         shape.stride == std::array<std::int64_t, 2>{1, two ? 2 : 1} &&
+         !(two && shape.dilation[1] != 1);
 }
 
 // Costs, in multiply-accumulates: of transforms per element of a transformed square, and of
@@ -326,8 +341,8 @@ std::optional<WinogradForm> winograd_form(const ConvolutionShape& shape) {
   const std::int64_t lanes = Panels(shape.out_channels).vector;
   double least = direct_cost(shape, lanes);
   std::optional<WinogradForm> best;
-  for (const WinogradForm form :
-       {WinogradForm::k2x2, WinogradForm::k4x4, WinogradForm::k1x4, WinogradForm::k1x4Stride2}) {
+  for (const WinogradForm form : {WinogradForm::k2x2, WinogradForm::k4x4, WinogradForm::k1x4,
+                                  WinogradForm::k4x1, WinogradForm::k1x4Stride2}) {
     const double cost = winograd_cost(shape, winograd_sizes(form), lanes);
     if (!can_compute(shape, form) || cost >= least) continue;
     least = cost;

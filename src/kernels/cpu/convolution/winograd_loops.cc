@@ -30,7 +30,7 @@ struct Axis;
 
 template <>
 struct Axis<1> {
-  static constexpr std::size_t kIn = 1, kOut = 1, kTaps = 1, kMatrices = 1;
+  static constexpr std::size_t kIn = 1, kOut = 1, kTaps = 1, kMatrices = 1, kStep = 1;
   static HWY_INLINE void input(FloatTag, const FloatVec* HWY_RESTRICT x, FloatVec* HWY_RESTRICT y) {
     y[0] = x[0];
   }
@@ -232,6 +232,8 @@ HWY_INLINE void with_axes(WinogradForm form, const F& f) {
       return f(Axis<6>(), Axis<6>());
     case WinogradForm::k1x4:
       return f(Axis<1>(), Axis<6>());
+    case WinogradForm::k4x1:
+      return f(Axis<6>(), Axis<1>());
     case WinogradForm::k1x4Stride2:
       return f(Axis<1>(), Axis<9>());
   }
@@ -277,6 +279,8 @@ WinogradSizes winograd_sizes(WinogradForm form) {
       return {4, 4, 6, 6, 36};
     case WinogradForm::k1x4:
       return {1, 4, 1, 6, 6};
+    case WinogradForm::k4x1:
+      return {4, 1, 6, 1, 6};
     case WinogradForm::k1x4Stride2:
       return {1, 4, 1, 9, 6};
   }

@@ -15,7 +15,8 @@ enum class WinogradForm : std::uint8_t {
   k2x2,  ///< F(2x2, 3x3): 16 multiplications instead of 36
   k4x4,  ///< F(4x4, 3x3): 36 instead of 144
   k1x4,  ///< F(4, 3) along W, for filters of 1x3: 6 instead of 12
-  /// The same with stride 2, 9 instead of 12: F(4, 2) of the even inputs, and the odd as they are.
+  k4x1,  ///< the same along H, for filters of 3x1
+  /// k1x4 with stride 2, 9 instead of 12: F(4, 2) of the even inputs, and the odd as they are.
   k1x4Stride2,
 };
 struct WinogradSizes {

@@ -68,6 +68,23 @@ TEST(WinogradLine, LikeReference) {
   }
 }
 
+TEST(WinogradColumn, LikeReference) {
+  for (const std::int64_t height : {1, 3, 4, 9, 50, 101}) {
+    for (const std::int64_t pad : {0, 1, 2}) {
+      if (height + 2 * pad < 3) continue;
+      SCOPED_TRACE(height);
+      ConvolutionCase column{"", {2, height, 5, 19}, 37, {3, 1}, {pad, 0, pad, 0}};
+      for (const std::int64_t dilation : {1, 2}) {
+        if (height + 2 * pad <= 2 * dilation) continue;
+        column.dilations = {dilation, 1};
+        EXPECT_LE(error_against_reference(convolution_run(column, true, "Gelu"),
+                                          winograd(WinogradForm::k4x1)),
+                  kConvolutionError);
+      }
+    }
+  }
+}
+
 TEST(WinogradForms, RandomShapesAreLikeReference) {
   std::mt19937 random(7);
   const auto pick = [&random](std::int64_t low, std::int64_t high) {
@@ -149,6 +166,20 @@ TEST(WinogradForms, LinesAreChosenByTheirStride) {
     EXPECT_EQ(form(height, 2), WinogradForm::k1x4Stride2);
     EXPECT_EQ(form(height, 3), std::nullopt);
   }
+}
+
+TEST(WinogradForms, ColumnsAreChosenIfFiltersAreColumns) {
+  ConvolutionShape shape;
+  shape.batch = 1;
+  shape.nhwc = true;
+  shape.in = shape.out = {36, 16};
+  shape.kernel = {3, 1};
+  shape.stride = shape.dilation = {1, 1};
+  shape.pad_begin = {1, 0};
+  shape.in_channels = shape.out_channels = 48;
+  EXPECT_EQ(winograd_form(shape), WinogradForm::k4x1);
+  shape.stride = {2, 1};
+  EXPECT_EQ(winograd_form(shape), std::nullopt);
 }
 
 TEST(WinogradForms, DeclinesWhatItCannotCompute) {

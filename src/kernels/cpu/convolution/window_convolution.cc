@@ -273,6 +273,15 @@ class WindowConvolution final : public Kernel {
     const std::int64_t depth = b.depth / shape_.kernel[0] * taps;
     const std::int64_t start = b.depth / shape_.kernel[0] * outputs.taps.begin;
     const std::size_t count = segments_.size() / to_size(shape_.kernel[0]) * to_size(taps);
+    panel.a = window + group * (shape_.in_channels / shape_.groups);
+    panel.c = args.out<float>() + filter +
+              ((outputs.image * shape_.out[0] + outputs.rows.begin) * shape_.out[1] +
+               outputs.columns.begin) *
+                  shape_.out_channels;
+    PanelSteps rows;
+    rows.count = to_size(outputs.rows.end - outputs.rows.begin);
+    rows.a = to_size(shape_.stride[0] * row_step_);
+    rows.c = to_size(shape_.out[1] * shape_.out_channels);
     for (const DepthBlock& block : blocks_) {
       const bool last = block.begin + block.depth >= depth;
       panel.b = weights_row(all, start + block.begin);
@@ -284,15 +293,11 @@ class WindowConvolution final : public Kernel {
       const std::byte* next = !last  ? weights_row(all, block.begin + block.depth)
                               : more ? weights_row(all + 1, 0)
                                      : nullptr;
-      for (std::int64_t y = outputs.rows.begin; y < outputs.rows.end; ++y) {
-        panel.a = window + (y - outputs.rows.begin) * shape_.stride[0] * row_step_ +
-                  group * (shape_.in_channels / shape_.groups);
-        const std::int64_t row = outputs.image * shape_.out[0] + y;
-        panel.c = args.out<float>() +
-                  (row * shape_.out[1] + outputs.columns.begin) * shape_.out_channels + filter;
-        panel.next_b = cut_.streamed && y + 1 == outputs.rows.end ? next : nullptr;
-        matmul_panel(panel);
-        if (last) finish_epilogue(panel, activation_);
+      panel.next_b = cut_.streamed ? next : nullptr;
+      matmul_panels(panel, rows);
+      for (std::size_t y = 0; last && y < rows.count; ++y) {
+        finish_epilogue(panel, activation_);
+        panel.c = static_cast<float*>(panel.c) + rows.c;
       }
       if (last) break;
     }

@@ -29,20 +29,55 @@ constexpr bool kHalves = false;
 using HalfTag = hn::CappedTag<float, 8>;
 
 /// Part of the next panel that a group of rows prefetches: `lines` cache lines every kSteps steps
-/// in depth. Evenly spread, since more misses in flight than the core can track would stall it.
+/// in depth, and a line every kOrderedSteps, `stride` floats after the last. Evenly spread, since
+/// more misses in flight than the core can track would stall it.
 struct Prefetch {
-  const float* at = nullptr;
-  std::size_t lines = 0;
+  const float* at = nullptr;  ///< readable if there is no next panel
+  std::size_t lines = 0, stride = 0;
 };
 constexpr std::size_t kLineFloats = 16;
-/// Steps in depth from one prefetch to the next. With 32 registers they are unrolled. With 16 their
-/// addresses would not fit, steps are half as long, and prefetching every 4 of them takes a tenth
-/// of the time. Zen 3, one thread, every 4, 16 and 32: 1500x384x1536 19.6, 19.3 and 19.0 ms,
-/// 1500x1536x384 21.4, 20.1 and 19.1, 64x768x3072 3.52, 3.35 and 3.31.
+/// Steps in depth from one prefetch of several lines to the next. With 32 registers they are
+/// unrolled. With 16 a loop over lines takes a tenth of the time if it runs every 4 steps, so few
+/// groups prefetch every 32, and many prefetch one line every kOrderedSteps. Zen 3, one thread,
+/// every 4, 16 and 32: 1500x384x1536 19.6, 19.3 and 19.0 ms, 1500x1536x384 21.4, 20.1 and 19.1,
+/// 64x768x3072 3.52, 3.35 and 3.31.
 constexpr bool kUnrolls = kVectors > 2;
 constexpr std::size_t kSteps = kUnrolls ? 4 : 32;
 /// Fewest steps of a group that also prefetches its destination and the rows of the next group.
 constexpr std::size_t kDeep = 64;
+
+#if PX_ORDERED
+/// Adds `depth` columns of A, a multiple of three, and moves pointers past them; the arguments are
+/// those of Sums::add().
+template <std::size_t kPointers, class Sums>
+HWY_INLINE void add_threes(Sums& sums, const float** at, std::size_t lda, const float*& b,
+                           std::size_t ldb, std::size_t depth) {
+  const float* const end = at[0] + depth;
+  do {
+    sums.template add_ordered<3>(at, lda, &b, ldb);
+    PX_UNROLL for (std::size_t i = 0; i < kPointers; ++i) at[i] += 3;
+    b += 3 * ldb;
+  } while (at[0] != end);
+}
+
+/// Adds as many of `depth` columns of A as kOrderedSteps divides, moves pointers past them and
+/// returns their number. Prefetches a line each time.
+template <std::size_t kPointers, class Sums>
+HWY_INLINE std::size_t add_fours(Sums& sums, const float** at, std::size_t lda, const float*& b,
+                                 std::size_t ldb, std::size_t depth, Prefetch& prefetch) {
+  const float* rows[] = {b, b + 3 * ldb};
+  std::size_t k = 0;
+  for (; k + kOrderedSteps <= depth; k += kOrderedSteps) {
+    __builtin_prefetch(prefetch.at, 0, 2);
+    prefetch.at += prefetch.stride;
+    sums.template add_ordered<kOrderedSteps>(at, lda, rows, ldb);
+    PX_UNROLL for (std::size_t i = 0; i < kPointers; ++i) at[i] += kOrderedSteps;
+    PX_UNROLL for (auto& row : rows) row += kOrderedSteps * ldb;
+  }
+  b = rows[0];
+  return k;
+}
+#endif
 
 /// Multiplies a group of rows over the whole depth.
 template <std::size_t R, std::size_t V, class L, class Rows>
@@ -75,6 +110,13 @@ HWY_INLINE void multiply_group(const MatMulPanel& panel, std::size_t row,
       b += ldb;
     };
     const std::size_t depth = segments[s].depth;
+#if PX_ORDERED
+    // Rows of a 3x3 filter of one or three channels.
+    if (std::is_same_v<Rows, FloatRows> && (depth == 3 || depth == 9)) {
+      add_threes<kPointers>(sums, at, lda, b, ldb, depth);
+      continue;
+    }
+#endif
     for (std::size_t k = 0; k < depth;) {
       for (std::size_t line = 0; line < prefetch.lines; ++line)
         __builtin_prefetch(prefetch.at + line * kLineFloats, 0, 2);
@@ -89,7 +131,12 @@ HWY_INLINE void multiply_group(const MatMulPanel& panel, std::size_t row,
         k += kSteps;
         continue;
       }
-      for (const std::size_t stop = HWY_MIN(k + kSteps, depth); k < stop; ++k) step();
+      const std::size_t stop = HWY_MIN(k + kSteps, depth);
+#if PX_ORDERED
+      if constexpr (std::is_same_v<Rows, FloatRows>)
+        k += add_fours<kPointers>(sums, at, lda, b, ldb, stop - k, prefetch);
+#endif
+      for (; k < stop; ++k) step();
     }
   }
   sums.finish(panel, panel.residual == nullptr ? nullptr : panel.residual + row * panel.ldc, c);
@@ -98,7 +145,8 @@ HWY_INLINE void multiply_group(const MatMulPanel& panel, std::size_t row,
 /// Multiplies `groups` groups of R rows from `row` on. Each prefetches its share of the next panel.
 template <std::size_t R, std::size_t V, class L>
 HWY_NOINLINE void multiply_groups(const MatMulPanel& panel, std::size_t row, std::size_t groups,
-                                  Prefetch prefetch, std::size_t share) {
+                                  const Prefetch& first, std::size_t share) {
+  Prefetch prefetch = first;
   const MatMulSegment whole{0, panel.depth};
   const MatMulSegment* segments = panel.segments == nullptr ? &whole : panel.segments;
   const std::size_t count = panel.segments == nullptr ? 1 : panel.segment_count;
@@ -108,7 +156,7 @@ HWY_NOINLINE void multiply_groups(const MatMulPanel& panel, std::size_t row, std
   }
 }
 
-using Multiply = void (*)(const MatMulPanel&, std::size_t row, std::size_t groups, Prefetch,
+using Multiply = void (*)(const MatMulPanel&, std::size_t row, std::size_t groups, const Prefetch&,
                           std::size_t share);
 
 /// Returns the function for a number of rows; the table is indexed by rows - 1.
@@ -142,12 +190,12 @@ Multiply multiply_of(std::size_t rows, std::size_t vectors, bool half) {
   }
 }
 
-/// Returns how often a group prefetches.
-std::size_t prefetches(const MatMulPanel& panel) {
-  if (panel.segments == nullptr) return (panel.depth + kSteps - 1) / kSteps;
+/// Returns the sum over all segments of floor((depth + more) / steps).
+std::size_t parts_of(const MatMulPanel& panel, std::size_t steps, std::size_t more) {
+  if (panel.segments == nullptr) return (panel.depth + more) / steps;
   std::size_t count = 0;
   for (std::size_t s = 0; s < panel.segment_count; ++s)
-    count += (panel.segments[s].depth + kSteps - 1) / kSteps;
+    count += (panel.segments[s].depth + more) / steps;
   return count;
 }
 
@@ -158,7 +206,7 @@ struct Cut {
   bool half;  ///< the last vector has at most half of its columns
   std::size_t groups, rows, larger;
   Multiply with_more, with_rows;  ///< for groups of rows + 1 and of `rows` rows
-  std::size_t lines;              ///< cache lines of the next panel that a group prefetches
+  std::size_t lines, stride;      ///< those of a Prefetch
   std::size_t share;              ///< from one group's prefetch to the next one's
 
   explicit Cut(const MatMulPanel& panel) {
@@ -171,23 +219,32 @@ struct Cut {
     larger = panel.rows % groups;
     with_more = larger > 0 ? multiply_of(rows + 1, vectors, half) : nullptr;
     with_rows = multiply_of(rows, vectors, half);
-    lines = (kSteps * (vectors * lanes + kLineFloats - 1) / kLineFloats + groups - 1) / groups;
-    share = prefetches(panel) * lines * kLineFloats;
+    const std::size_t width = vectors * lanes;
+    stride = (kOrderedSteps * width + groups - 1) / groups;
+    if (kOrdered && stride <= kLineFloats) {
+      lines = 0;
+      share = parts_of(panel, kOrderedSteps, 0) * stride;
+      return;
+    }
+    stride = 0;
+    lines = (kSteps * (width + kLineFloats - 1) / kLineFloats + groups - 1) / groups;
+    share = parts_of(panel, kSteps, kSteps - 1) * lines * kLineFloats;
   }
 
   std::size_t rows_of(std::size_t group) const { return group < larger ? rows + 1 : rows; }
   /// Returns the first row of a group.
   std::size_t row(std::size_t group) const { return group * rows + HWY_MIN(group, larger); }
-  /// Returns what the first group prefetches of `next_b`, the next panel or null.
-  Prefetch prefetch(const void* next_b) const {
-    return {static_cast<const float*>(next_b), next_b == nullptr ? 0 : lines};
+  /// Returns what the first group prefetches.
+  Prefetch prefetch(const MatMulPanel& panel) const {
+    if (panel.next_b == nullptr) return {static_cast<const float*>(panel.b)};
+    return {static_cast<const float*>(panel.next_b), lines, stride};
   }
 };
 
 /// Multiplies groups `begin` and later.
 HWY_INLINE void multiply_from(const MatMulPanel& panel, const Cut& cut, std::size_t begin) {
-  Prefetch prefetch = cut.prefetch(panel.next_b);
-  const std::size_t step = prefetch.lines == 0 ? 0 : cut.share;
+  Prefetch prefetch = cut.prefetch(panel);
+  const std::size_t step = panel.next_b == nullptr ? 0 : cut.share;
   prefetch.at += begin * step;
   if (begin < cut.larger) {
     cut.with_more(panel, cut.row(begin), cut.larger - begin, prefetch, step);
@@ -200,13 +257,13 @@ HWY_INLINE void multiply_from(const MatMulPanel& panel, const Cut& cut, std::siz
 /// Multiplies the first group of rows of a full panel of f16, from `halves` on. A single row keeps
 /// no block: no other group needs it.
 template <std::size_t R>
-HWY_NOINLINE void widen_group(const MatMulPanel& panel, Prefetch prefetch, const void* halves,
-                              float* block) {
+HWY_NOINLINE void widen_group(const MatMulPanel& panel, const Prefetch& prefetch,
+                              const void* halves, float* block) {
   const MatMulSegment whole{0, panel.depth};
   const HalfRows<(R > 1)> rows{static_cast<const hwy::float16_t*>(halves), block};
   multiply_group<R, kVectors, FloatTag>(panel, 0, &whole, 1, prefetch, rows);
 }
-using WidenGroup = void (*)(const MatMulPanel&, Prefetch, const void*, float*);
+using WidenGroup = void (*)(const MatMulPanel&, const Prefetch&, const void*, float*);
 
 /// Returns the function for a number of rows; the table is indexed by rows - 1.
 template <std::size_t... R>
@@ -235,6 +292,8 @@ void multiply_panels(const MatMulPanel& first, const PanelSteps& steps) {
     panel.a = static_cast<const float*>(first.a) + i * steps.a;
     panel.b = b;
     panel.c = static_cast<float*>(first.c) + i * steps.c;
+    if (first.bias != nullptr) panel.bias = static_cast<const float*>(first.bias) + i * steps.bias;
+    if (first.residual != nullptr) panel.residual = first.residual + i * steps.c;
     panel.next_b = i + 1 == steps.count ? first.next_b : steps.b == 0 ? nullptr : b + steps.b;
     multiply_from(panel, cut, 0);
   }
@@ -247,7 +306,7 @@ void multiply_halves(const MatMulPanel& halves, const void* from, float* block) 
   const Cut cut(panel);
   if (cut.vectors == kVectors && !cut.half) {
     constexpr std::make_index_sequence<rows_for(kVectors)> kRows;
-    widening_of(cut.rows_of(0), kRows)(panel, cut.prefetch(panel.next_b), from, block);
+    widening_of(cut.rows_of(0), kRows)(panel, cut.prefetch(panel), from, block);
     return multiply_from(panel, cut, 1);
   }
   const FloatTag d;

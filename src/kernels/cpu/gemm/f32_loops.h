@@ -14,11 +14,6 @@ MatMulWidths matmul_widths();
 /// registers hold go over the whole depth; the last vector of columns is masked. Addresses need the
 /// alignment of a float only; `rows` may be 0.
 void matmul_panel(const MatMulPanel& panel);
-/// A series of products of the same sizes: their number, and the elements from an operand of one to
-/// that of the next.
-struct PanelSteps {
-  std::size_t count, a, b, c;
-};
 /// As matmul_panel() for each product of a series that begins with `first`, whose `next_b` follows
 /// the last product. Groups of rows are chosen once: Winograd's products of 24 rows, 16 columns and
 /// 16 steps of depth take a tenth less time.

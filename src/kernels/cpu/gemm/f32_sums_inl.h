@@ -2,8 +2,11 @@
 // (the guard toggles).
 #include <hwy/highway.h>
 
+#include <utility>
+
 #include "kernels/cpu/bounds_inl.h"
 #include "kernels/cpu/gemm/halves_inl.h"
+#include "kernels/cpu/gemm/ordered_inl.h"
 #include "kernels/cpu/gemm/panel.h"
 #include "kernels/cpu/unroll.h"
 
@@ -78,10 +81,10 @@ struct Sums {
   HWY_INLINE void start(const MatMulPanel& panel, const float* HWY_RESTRICT c) {
     const FloatTag d;
     const L l;
-    const std::size_t lanes = hn::Lanes(d), tail = panel.columns - end();
+    const std::size_t lanes = hn::Lanes(d), tail = panel.columns - end(), ldc = panel.ldc;
     if (panel.accumulate) {
       PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
-        const float* from = c + i * panel.ldc;
+        const float* from = c + i * ldc;
         PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
           full[i][j] = hn::LoadU(d, from + j * lanes);
         }
@@ -121,14 +124,45 @@ struct Sums {
     }
   }
 
+#if PX_ORDERED
+  /// Adds kSteps columns of A, 3 or 4, as add() does; `b` are rows 0 and 3 of as many rows of B.
+  template <std::size_t kSteps>
+  HWY_INLINE void add_ordered(const float* const* at, std::size_t lda, const float* const* b,
+                              std::size_t ldb) {
+    add_step<0>(at, lda, b[0], ldb);
+    add_step<1>(at, lda, b[0], ldb);
+    add_step<2>(at, lda, b[0], ldb);
+    if constexpr (kSteps == 4) add_step<3>(at, lda, b[1], ldb);
+  }
+  template <std::size_t kStep>
+  HWY_INLINE void add_step(const float* const* at, std::size_t lda, const float* b,
+                           std::size_t ldb) {
+    FloatVec row[V];
+    row[0] = load_at<kStep % 3, 0>(b, ldb);
+    if constexpr (V > 1) row[1] = load_at<kStep % 3, hn::MaxLanes(FloatTag())>(b, ldb);
+    add_rows<kStep>(at, lda, row, std::make_index_sequence<R>());
+  }
+  template <std::size_t kStep, std::size_t... I>
+  HWY_INLINE void add_rows(const float* const* at, std::size_t lda, const FloatVec* row,
+                           std::index_sequence<I...>) {
+    (add_row<kStep, I>(at[I / 3], lda, row), ...);
+  }
+  template <std::size_t kStep, std::size_t I>
+  HWY_INLINE void add_row(const float* at, std::size_t lda, const FloatVec* row) {
+    const FloatVec x = broadcast_at<I % 3, kStep>(at, lda);
+    PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) add_product(x, row[j], full[I][j]);
+    add_product(x, row[kFull], last[I]);
+  }
+#endif
+
   /// Adds `residual`, which may be `c`, unless it is null; then writes the sums.
   HWY_INLINE void finish(const MatMulPanel& panel, const float* residual, float* c) {
     const FloatTag d;
     const L l;
-    const std::size_t lanes = hn::Lanes(d), tail = panel.columns - end();
+    const std::size_t lanes = hn::Lanes(d), tail = panel.columns - end(), ldc = panel.ldc;
     if (residual != nullptr) {
       PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
-        const float* from = residual + i * panel.ldc;
+        const float* from = residual + i * ldc;
         PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
           full[i][j] = hn::Add(full[i][j], hn::LoadU(d, from + j * lanes));
         }
@@ -138,7 +172,7 @@ struct Sums {
     if constexpr (kFull > 0) limit<kFull>(d, panel.bounds, full);
     limit<R>(l, panel.bounds, last);
     PX_UNROLL for (std::size_t i = 0; i < R; ++i) {
-      float* to = c + i * panel.ldc;
+      float* to = c + i * ldc;
       PX_UNROLL for (std::size_t j = 0; j < kFull; ++j) {
         hn::StoreU(full[i][j], d, to + j * lanes);
       }

@@ -62,18 +62,18 @@ void pack_byte_columns(const float* from, std::size_t stride, std::size_t depth,
 /// each converts its rows and waits for its first weights. On one thread, with tiles of twice the
 /// length: DistilBERT of 64 tokens 27.3 instead of 28.5 ms, CLIP's text 25.1 instead of 26.2.
 constexpr std::array kTypes = {
-    GemmType{"f32", 1, kStepBytes, 50, 50000, matmul_widths, matmul_panel, true, matmul_row,
-             nullptr, copy_columns},
-    GemmType{"bf16", 2, kStepBytes, 200, 100000, bf16_widths, bf16_panel, false, nullptr,
+    GemmType{"f32", 1, kStepBytes, 50, 50000, matmul_widths, matmul_panel, true, matmul_panels,
+             matmul_row, nullptr, copy_columns},
+    GemmType{"bf16", 2, kStepBytes, 200, 100000, bf16_widths, bf16_panel, false, nullptr, nullptr,
              round_rows, pair_columns},
 };
 static_assert(static_cast<int>(Precision::kF32) == 0 && static_cast<int>(Precision::kBf16) == 1);
 
-constexpr GemmType kHalfType = {"f16",      1,    kHalfBytes, 50,      50000,         matmul_widths,
-                                half_panel, true, half_row,   nullptr, narrow_columns};
-constexpr GemmType kByteType = {
-    "u8",       4,     kStepBytes, 200,           100000,           byte_widths,
-    byte_panel, false, nullptr,    pad_byte_rows, pack_byte_columns};
+constexpr GemmType kHalfType = {"f16",      1,    kHalfBytes, 50,       50000,   matmul_widths,
+                                half_panel, true, nullptr,    half_row, nullptr, narrow_columns};
+constexpr GemmType kByteType = {"u8",    4,           kStepBytes,    200,
+                                100000,  byte_widths, byte_panel,    false,
+                                nullptr, nullptr,     pad_byte_rows, pack_byte_columns};
 
 }  // namespace
 

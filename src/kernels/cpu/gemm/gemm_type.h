@@ -28,6 +28,8 @@ struct GemmType {
   /// The micro-kernel, and whether it applies MatMulPanel::residual and MatMulPanel::bounds.
   void (*multiply)(const MatMulPanel&) = nullptr;
   bool finishes = false;
+  /// The same for a series of products; null if there is no such function.
+  void (*multiply_panels)(const MatMulPanel& first, const PanelSteps&) = nullptr;
   /// The micro-kernel of one row, which finishes too; null if `multiply` does it.
   void (*multiply_row)(const MatMulRow&) = nullptr;
   /// Converts rows of A: `rows` of `depth` elements of a tensor, `stride` apart, to rows of steps,
@@ -44,7 +46,9 @@ struct GemmType {
   /// Whether a packing of B has the f32 that it is made of.
   bool packs_floats() const { return !converts() && packed_bytes == kStepBytes; }
   /// Returns the steps of `depth` elements, the last one padded.
-  std::int64_t steps(std::int64_t depth) const { return (depth + elements - 1) / elements; }
+  std::int64_t steps(std::int64_t depth) const {
+    return elements == 1 ? depth : (depth + elements - 1) / elements;  // divisions take long
+  }
 };
 
 /// Returns the type of a precision; valid for the life of the process. REQUIRES:

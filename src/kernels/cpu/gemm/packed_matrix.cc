@@ -178,7 +178,8 @@ std::int64_t PackedMatrix::width(std::int64_t panel) const {
 
 std::int64_t PackedMatrix::stride(std::int64_t panel) const {
   const auto vector = static_cast<std::int64_t>(widths.vector);
-  return tile_count(width(panel), vector) * vector;
+  const std::int64_t used = width(panel);
+  return used == static_cast<std::int64_t>(widths.panel) ? used : rounded_up(used, vector);
 }
 
 std::optional<std::int64_t> PackedMatrix::size() const {
@@ -240,40 +241,57 @@ const void* rows_of_steps(const PackedMatrix& b, const void* from, std::int64_t 
 
 namespace {
 
-/// Multiplies one row with panels [begin, end), which are full.
-void multiply_one_row(const MatMulRows& rows, const PackedMatrix& b, TileRange panels) {
-  const std::int64_t column = b.column(panels.begin);
-  const float* const residual = rows.residual == nullptr ? nullptr : rows.residual + column;
-  MatMulPanel all;
-  all.rows = 1;
-  all.columns = all.ldc = to_size(b.column(panels.end) - column);
-  all.c = static_cast<float*>(rows.c) + column;
-  begin_epilogue(*b.type, rows.activation, all, residual);
+/// Multiplies one row with `count` panels; `all`: C and its epilogue.
+void multiply_row(const MatMulPanel& all, const GemmType& type, std::size_t count) {
   MatMulRow row;
-  row.a = static_cast<const float*>(rows.a);
-  row.b = b.row(panels.begin, 0);
-  row.depth = to_size(b.depth);
-  row.panels = to_size(panels.end - panels.begin);
+  row.a = static_cast<const float*>(all.a);
+  row.b = all.b;
+  row.depth = all.depth;
+  row.panels = count;
   row.c = static_cast<float*>(all.c);
-  row.bias = rows.bias == nullptr ? nullptr : static_cast<const float*>(rows.bias) + column;
-  row.residual = residual;
+  row.bias = static_cast<const float*>(all.bias);
+  row.residual = all.residual;
   row.bounds = all.bounds;
-  b.type->multiply_row(row);
-  finish_epilogue(all, rows.activation, residual);
+  type.multiply_row(row);
 }
 
-void multiply_panel(const MatMulRows& rows, const PackedMatrix& b, std::int64_t p, bool more) {
+/// Multiplies rows over the whole depth with `panels`, which are full.
+void multiply_full(const MatMulRows& rows, const PackedMatrix& b, TileRange panels, bool more) {
+  const std::int64_t column = b.column(panels.begin), count = panels.end - panels.begin;
+  const float* const residual = rows.residual == nullptr ? nullptr : rows.residual + column;
   MatMulPanel panel;
-  panel.lda = to_size(b.steps());
-  panel.ldb = to_size(b.stride(p));
+  panel.a = rows.a;
+  panel.lda = panel.depth = to_size(b.steps());
+  panel.b = b.row(panels.begin, 0);
+  panel.c = static_cast<Step*>(rows.c) + column;
   panel.ldc = to_size(b.columns);
-  panel.c = static_cast<Step*>(rows.c) + b.column(p);
   panel.rows = to_size(rows.rows);
+  panel.ldb = panel.columns = b.widths.panel;
+  panel.bias = rows.bias == nullptr ? nullptr : static_cast<const Step*>(rows.bias) + column;
+  begin_epilogue(*b.type, rows.activation, panel, residual);
+  if (rows.rows == 1 && b.type->multiply_row != nullptr) {
+    multiply_row(panel, *b.type, to_size(count));
+  } else {
+    panel.next_b = more ? b.row(panels.end, 0) : nullptr;
+    b.type->multiply_panels(
+        panel, {to_size(count), 0, panel.depth * panel.ldb, panel.columns, panel.columns});
+  }
+  panel.columns *= to_size(count);
+  finish_epilogue(panel, rows.activation, residual);
+}
+
+/// Multiplies rows with panel p; `panel` has what all panels share. `block`: steps that are
+/// multiplied together.
+void multiply_panel(const MatMulRows& rows, const PackedMatrix& b, std::int64_t p, bool more,
+                    std::int64_t block, MatMulPanel& panel) {
+  const std::int64_t column = b.column(p), steps = b.steps();
+  panel.ldb = to_size(b.stride(p));
+  panel.c = static_cast<Step*>(rows.c) + column;
   panel.columns = to_size(b.width(p));
-  panel.bias = rows.bias == nullptr ? nullptr : static_cast<const Step*>(rows.bias) + b.column(p);
-  const float* residual = rows.residual == nullptr ? nullptr : rows.residual + b.column(p);
-  const std::int64_t steps = b.steps();
-  const std::int64_t block = rounded_up(tile_count(steps, rows.depth_blocks), 4);
+  panel.bias = rows.bias == nullptr ? nullptr : static_cast<const Step*>(rows.bias) + column;
+  const float* residual = rows.residual == nullptr ? nullptr : rows.residual + column;
+  panel.residual = nullptr;
+  panel.bounds = {};
   for (std::int64_t begin = 0; begin < steps; begin += block) {
     const std::int64_t end = std::min(begin + block, steps);
     panel.a = static_cast<const Step*>(rows.a) + begin;
@@ -290,14 +308,21 @@ void multiply_panel(const MatMulRows& rows, const PackedMatrix& b, std::int64_t 
 }  // namespace
 
 void multiply(const MatMulRows& rows, const PackedMatrix& b, TileRange panels, bool more) {
-  if (rows.rows == 1 && b.type->multiply_row != nullptr) {
+  const bool one = rows.rows == 1 && b.type->multiply_row != nullptr;
+  if (one || (rows.depth_blocks == 1 && b.type->multiply_panels != nullptr)) {
     const std::int64_t full = b.columns / static_cast<std::int64_t>(b.widths.panel);
     const std::int64_t end = std::clamp(full, panels.begin, panels.end);
-    if (panels.begin < end) multiply_one_row(rows, b, {panels.begin, end});
+    if (panels.begin < end) multiply_full(rows, b, {panels.begin, end}, more || end < panels.end);
     panels.begin = end;
   }
+  if (panels.begin == panels.end) return;
+  MatMulPanel panel;
+  panel.lda = to_size(b.steps());
+  panel.ldc = to_size(b.columns);
+  panel.rows = to_size(rows.rows);
+  const std::int64_t block = rounded_up(tile_count(b.steps(), rows.depth_blocks), 4);
   for (std::int64_t p = panels.begin; p < panels.end; ++p)
-    multiply_panel(rows, b, p, more || p + 1 < panels.end);
+    multiply_panel(rows, b, p, more || p + 1 < panels.end, block, panel);
 }
 
 }  // namespace parallax

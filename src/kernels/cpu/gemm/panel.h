@@ -79,4 +79,10 @@ struct MatMulPanel {
   const void* next_b = nullptr;
 };
 
+/// A series of products of the same sizes: their number, and the elements from an operand of one to
+/// that of the next. A residual steps as C.
+struct PanelSteps {
+  std::size_t count = 0, a = 0, b = 0, c = 0, bias = 0;
+};
+
 }  // namespace parallax

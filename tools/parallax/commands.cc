@@ -2,6 +2,7 @@
 #include "commands.h"
 
 #include <CLI/CLI.hpp>
+#include <cstddef>
 #include <string>
 
 #include "options/common_options.h"
@@ -193,15 +194,21 @@ constexpr CommandRow kCommands[] = {
     {"delegates", "List the delegates, which can run parts of models next to the CPU",
      delegates_command, add_delegates}};
 
+void add_options(const CommandRow& row, CLI::App& command, Options& options) {
+  if (row.command != delegates_command) add_model(command, options);
+  row.add_options(command, options);
+  for (CLI::Option* const option : command.get_options())
+    if (option->get_items_expected_max() > 0) option->check(check_not_empty);
+}
+
 }  // namespace
 
 void add_commands(CLI::App& app, Options& options, Command& chosen) {
   for (const CommandRow& row : kCommands) {
     CLI::App* const command = app.add_subcommand(row.name, row.what);
-    if (row.command != delegates_command) add_model(*command, options);
-    row.add_options(*command, options);
-    for (CLI::Option* const option : command->get_options())
-      if (option->get_items_expected_max() > 0) option->check(check_not_empty);
+    // Options are added to the one command that is named: those of all take 0.2 MB.
+    command->preparse_callback(
+        [&row, &options, command](std::size_t) { add_options(row, *command, options); });
     command->callback([&chosen, run = row.command] { chosen = run; });
   }
 }

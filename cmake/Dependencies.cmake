@@ -1,14 +1,16 @@
 # Everything comes from Debian packages (scripts/setup.sh installs them). Only tl::expected is part of the public headers.
 find_package(Threads REQUIRED)
-# What programs need of Highway's library, which measures a timer for 3 ms when it is loaded.
+# What programs need of Highway's library, which measures a timer for 3 ms when it is loaded, and of {fmt}'s. Debian has archives of
+# neither.
 find_path(HWY_INCLUDE hwy/highway.h REQUIRED)
 add_library(px_highway STATIC ${CMAKE_CURRENT_LIST_DIR}/highway_targets.cc)
 target_include_directories(px_highway SYSTEM PUBLIC $<BUILD_INTERFACE:${HWY_INCLUDE}>)
+find_path(FMT_INCLUDE fmt/core.h REQUIRED)
+add_library(px_fmt STATIC ${CMAKE_CURRENT_LIST_DIR}/fmt_functions.cc)
+target_include_directories(px_fmt SYSTEM PUBLIC $<BUILD_INTERFACE:${FMT_INCLUDE}>)
+target_compile_options(px_fmt PRIVATE -ffunction-sections -fdata-sections)
 if(PARALLAX_STATIC)
-  # Debian has archives of neither fmt, all of which is in its headers, nor Highway.
-  find_path(FMT_INCLUDE fmt/core.h REQUIRED)
-  add_library(fmt::fmt INTERFACE IMPORTED GLOBAL)
-  target_compile_definitions(fmt::fmt INTERFACE FMT_HEADER_ONLY=1)
+  add_library(fmt::fmt ALIAS px_fmt)
   add_library(hwy::hwy ALIAS px_highway)
   add_link_options(-static)
 else()

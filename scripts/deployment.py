@@ -9,7 +9,6 @@ sys.path.insert(0, str(ROOT / "bench"))
 from report import table  # noqa: E402
 
 RELEASE = "12"  # other releases name and cut packages differently
-PURPOSE = {"libfmt9": "text of messages", "libre2-9": "regular expressions"}
 
 
 def debian():
@@ -35,5 +34,5 @@ def libraries():
     for name, path in re.findall(r"^\s*(\S+) => (/\S+)", text, re.M):
         by_package.setdefault(package_of(path), []).append((name, pathlib.Path(path).resolve().stat().st_size))
     rows = sorted(by_package.items(), key=lambda row: -sum(size for _, size in row[1]))
-    return table(["package", "libraries", "MB", "what for"], [[f"`{package}`", ", ".join(f"`{name}`" for name, _ in sorted(files)), f"{sum(size for _, size in files) / 1e6:.1f}", PURPOSE.get(package, "C and C++")]
-                                                       for package, files in rows])
+    return table(["package", "libraries", "MB"],
+                 [[f"`{package}`", ", ".join(f"`{name}`" for name, _ in sorted(files)), f"{sum(size for _, size in files) / 1e6:.1f}"] for package, files in rows])
